@@ -3,16 +3,14 @@ import { Flags } from '@oclif/core';
 import { readBefore } from '../bench/compare.ts';
 import { benchSummary, type Listed, listText, type Results, rowText } from '../bench/report.ts';
 import { bench, listed } from '../bench/run.ts';
-import { INTERRUPTED, interruptible } from '../src/cli/interruption.ts';
+import { interruptible } from '../src/cli/interruption.ts';
 import { print } from '../src/cli/print.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 
 /** A check ran and found failures. */
 const MISSED = 3;
 
-type BenchResult = Results | Listed[] | { interrupted: true };
-
-export default class Bench extends SvcCommand<BenchResult> {
+export default class Bench extends SvcCommand {
   static override summary = 'Measure how fast the service is on this machine.';
   static override description =
     `Starts its own servers on free ports and in a temporary folder. Measures each row of the speed table beside a bare baseline and compares the ratio of their medians, because machines differ. Skips rows that this machine cannot run and prints the reason. All rows take about half an hour on an otherwise idle machine. Exits with ${MISSED} when a row misses its bar.`;
@@ -34,14 +32,14 @@ export default class Bench extends SvcCommand<BenchResult> {
     }),
   };
 
-  async run(): Promise<BenchResult> {
+  async run() {
     const { flags } = await this.parse(Bench);
     if (flags.list) return this.#list();
     const results = await interruptible<Results | undefined>(
       (signal) => this.#measure(flags, signal),
       () => undefined,
     );
-    if (!results) return this.#interrupted();
+    if (!results) return this.interrupted();
     this.log(benchSummary(results));
     if (results.rows.some(({ pass }) => !pass)) process.exitCode ??= MISSED;
     return results;
@@ -64,10 +62,5 @@ export default class Bench extends SvcCommand<BenchResult> {
     const groups = listed();
     this.log(listText(groups));
     return groups;
-  }
-
-  #interrupted(): { interrupted: true } {
-    process.exitCode = INTERRUPTED;
-    return { interrupted: true };
   }
 }

@@ -1,9 +1,9 @@
 // svc completion
 import { Args } from '@oclif/core';
-import { COMPLETION_SCRIPTS, SHELLS, type Shell } from '../src/cli/completion-scripts.ts';
+import { COMPLETION_SCRIPTS, SHELLS, type Shell } from '../src/cli/complete.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 
-export default class Completion extends SvcCommand<{ script: string }> {
+export default class Completion extends SvcCommand {
   static override summary = 'Print the completion script of a shell.';
   static override description =
     'The script completes commands, flags and their values, and asks the server for sandbox ids, template names, providers, workers and owners. It waits at most 300 ms for the server. zsh needs compinit first. For PowerShell see `svc autocomplete`.';
@@ -16,7 +16,7 @@ export default class Completion extends SvcCommand<{ script: string }> {
     shell: Args.string({ description: 'The shell.', options: [...SHELLS], required: true }),
   };
 
-  async run(): Promise<{ script: string }> {
+  async run() {
     const { args } = await this.parse(Completion);
     const script = COMPLETION_SCRIPTS[args.shell as Shell];
     this.log(script);

@@ -2,8 +2,8 @@
 import { Flags } from '@oclif/core';
 import { doctorHere } from '../src/app/doctor.ts';
 import { runChecks } from '../src/cli/check-progress.ts';
+import { configFlag } from '../src/cli/config-flags.ts';
 import { doctorText, findingsText } from '../src/cli/doctor-view.ts';
-import { configFlag } from '../src/cli/flags.ts';
 import { INTERRUPTED, interruptible } from '../src/cli/interruption.ts';
 import { print } from '../src/cli/print.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
@@ -27,7 +27,7 @@ interface DoctorFlags {
   skip?: string[] | undefined;
 }
 
-export default class Doctor extends SvcCommand<DoctorReport> {
+export default class Doctor extends SvcCommand {
   static override summary = 'Check this machine for everything that the service needs.';
   static override description =
     `Each check runs against the live host and reports its duration. It leaves nothing behind and can run beside the service. Findings are printed first and again at the end. Exits with ${FOUND} when a check fails or the configuration cannot be read; with --strict also for warnings.`;
@@ -64,7 +64,7 @@ export default class Doctor extends SvcCommand<DoctorReport> {
     skip: checks('Group or check to skip; repeatable.'),
   };
 
-  async run(): Promise<DoctorReport> {
+  async run() {
     const { flags } = await this.parse(Doctor);
     const report = await interruptible(
       (signal) => this.#examine(flags, signal),

@@ -6,7 +6,7 @@ import { print } from '../src/cli/print.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 import { printableJson } from '../src/domain/printable.ts';
 
-export default class Events extends SvcCommand<void> {
+export default class Events extends SvcCommand {
   static override summary = 'Follow events, one line each; with --json one object each.';
   static override description =
     'Starts with new events, or after --since. Resumes a lost connection without a gap. Ctrl-C ends it.';
@@ -31,7 +31,7 @@ export default class Events extends SvcCommand<void> {
     }),
   };
 
-  async run(): Promise<void> {
+  async run() {
     const { flags } = await this.parse(Events);
     this.log(eventHead());
     for await (const event of followEvents(flags)) {

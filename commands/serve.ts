@@ -1,10 +1,10 @@
 // svc serve
 import { Flags } from '@oclif/core';
 import { runServer } from '../src/app/run-server.ts';
-import { configFlag } from '../src/cli/flags.ts';
+import { configFlag } from '../src/cli/config-flags.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 
-export default class Serve extends SvcCommand<void> {
+export default class Serve extends SvcCommand {
   static override enableJsonFlag = false;
   static override summary = 'Start the API server.';
   static override description =
@@ -21,7 +21,7 @@ export default class Serve extends SvcCommand<void> {
     provider: Flags.string({ description: 'Provider for spawns that do not name one (providers.default).' }),
   };
 
-  async run(): Promise<void> {
+  async run() {
     const { flags } = await this.parse(Serve);
     await runServer(flags, this.config.version);
   }

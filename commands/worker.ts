@@ -1,11 +1,11 @@
 // svc worker
 import { Flags } from '@oclif/core';
 import { runWorker, runWorkerOnce } from '../src/app/run-worker.ts';
-import { configFlag } from '../src/cli/flags.ts';
+import { configFlag } from '../src/cli/config-flags.ts';
 import { line } from '../src/cli/print.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 
-export default class Worker extends SvcCommand<unknown> {
+export default class Worker extends SvcCommand {
   static override summary = 'Run sandboxes on this host for a remote control plane.';
   static override description =
     'Sends heartbeats to the control plane until SIGTERM or SIGINT. With --listen it also runs the sandboxes that the control plane assigns to it. A stop waits for calls in flight. Sandboxes keep running until their leases end, and the next start takes them over. The worker enforces leases and TTLs itself, also while the control plane cannot be reached.';
@@ -41,7 +41,7 @@ export default class Worker extends SvcCommand<unknown> {
     once: Flags.boolean({ description: 'Send one heartbeat and exit.' }),
   };
 
-  async run(): Promise<unknown> {
+  async run() {
     const { flags } = await this.parse(Worker);
     if (!flags.once) return runWorker(flags, this.config.version);
     const heartbeat = await runWorkerOnce(flags, this.config.version);

@@ -7,7 +7,7 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 /** The server has this long to answer; people wait for it at every press of the tab key. */
 const DEADLINE_MS = 300;
 
-export default class CompletionSuggest extends SvcCommand<void> {
+export default class CompletionSuggest extends SvcCommand {
   static override hidden = true;
   static override strict = false;
   static override summary = 'Print the words that complete the last one after --.';
@@ -16,7 +16,7 @@ export default class CompletionSuggest extends SvcCommand<void> {
   static override usage = 'completion suggest -- [WORDS]';
   static override examples = ["<%= config.bin %> <%= command.id %> -- sandbox get ''"];
 
-  async run(): Promise<void> {
+  async run() {
     await this.parse(CompletionSuggest);
     const words = this.argv.slice(this.argv.indexOf('--') + 1);
     const suggestions = await complete(words, this.config.commands, (flags) => {

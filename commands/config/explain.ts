@@ -1,11 +1,11 @@
 // svc config explain
 import { Args } from '@oclif/core';
-import { type ExplainedKey, explainedText, explainKey } from '../../src/cli/config-view.ts';
-import { configFlag } from '../../src/cli/flags.ts';
+import { configFlag } from '../../src/cli/config-flags.ts';
+import { explainedText, explainKey } from '../../src/cli/config-view.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { loadProcessConfig } from '../../src/config/process-config.ts';
 
-export default class ConfigExplain extends SvcCommand<ExplainedKey> {
+export default class ConfigExplain extends SvcCommand {
   static override summary = 'Explain one configuration key.';
   static override description =
     'Shows its meaning, accepted values, default, environment variable, current value and the source of that value.';
@@ -16,7 +16,7 @@ export default class ConfigExplain extends SvcCommand<ExplainedKey> {
   static override args = { key: Args.string({ description: 'Key path or variable.', required: true }) };
   static override flags = { config: configFlag };
 
-  async run(): Promise<ExplainedKey> {
+  async run() {
     const { args, flags } = await this.parse(ConfigExplain);
     const explained = explainKey(args.key, () => loadProcessConfig({ file: flags.config }));
     this.log(explainedText(explained));

@@ -11,7 +11,7 @@ export interface InitResult {
   keys: string[];
 }
 
-export default class ConfigInit extends SvcCommand<InitResult> {
+export default class ConfigInit extends SvcCommand {
   static override summary = 'Write a configuration file with every key explained.';
   static override description =
     'Every key has its default value. With --production the file sets authentication, limits and caps, passes `svc config lint --production --strict`, and new API keys are written to files beside it.';
@@ -33,7 +33,7 @@ export default class ConfigInit extends SvcCommand<InitResult> {
     }),
   };
 
-  async run(): Promise<InitResult> {
+  async run() {
     const { flags } = await this.parse(ConfigInit);
     const files = flags.production ? productionFiles(flags.output, flags.origin) : defaultFiles(flags.output);
     writeAllNew(files, flags.force);

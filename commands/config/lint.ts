@@ -16,7 +16,7 @@ import { writeBaseline } from '../../src/ops/lint/baseline.ts';
 import { sarifMaker } from '../../src/ops/sarif.ts';
 import type { LintReport } from '../../src/schema/lint.ts';
 
-export default class ConfigLint extends SvcCommand<LintReport> {
+export default class ConfigLint extends SvcCommand {
   static override summary = 'Check a configuration file without starting the server.';
   static override description =
     `Reads only the configuration files and the secret files that they name. Exits with ${FOUND} when it finds errors, with --strict also for warnings, and with ${UNUSABLE} when the file is not a configuration. docs/lint/ explains each rule.`;
@@ -58,7 +58,7 @@ export default class ConfigLint extends SvcCommand<LintReport> {
     }),
   };
 
-  async run(): Promise<LintReport> {
+  async run() {
     const { flags } = await this.parse(ConfigLint);
     const { 'write-baseline': target, 'assume-env': assumed = [], ...rest } = flags;
     const options: LintOptions = { ...rest, assumed };

@@ -1,10 +1,11 @@
 // svc config show
-import { configTable, type ShownConfig, shownConfig } from '../../src/cli/config-view.ts';
-import { configFlag } from '../../src/cli/flags.ts';
+
+import { configFlag } from '../../src/cli/config-flags.ts';
+import { configTable, shownConfig } from '../../src/cli/config-view.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { loadProcessConfig } from '../../src/config/process-config.ts';
 
-export default class ConfigShow extends SvcCommand<ShownConfig> {
+export default class ConfigShow extends SvcCommand {
   static override summary = 'Show the effective configuration and the source of each value.';
   static override description =
     'SVC_ variables override the files, and the files override the defaults. Secrets are masked. All errors are reported together.';
@@ -14,7 +15,7 @@ export default class ConfigShow extends SvcCommand<ShownConfig> {
   ];
   static override flags = { config: configFlag };
 
-  async run(): Promise<ShownConfig> {
+  async run() {
     const { flags } = await this.parse(ConfigShow);
     const shown = shownConfig(loadProcessConfig({ file: flags.config }));
     this.log(configTable(shown));

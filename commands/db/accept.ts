@@ -1,12 +1,11 @@
 // svc db accept
-import { databaseFlags, databaseOf } from '../../src/cli/database-flag.ts';
+import { databaseFlags, databaseOf } from '../../src/cli/config-flags.ts';
 import { acceptText } from '../../src/cli/db-view.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
-import { acceptLoss } from '../../src/ops/db/accept.ts';
-import type { AcceptReport } from '../../src/schema/db-report.ts';
+import { acceptLoss } from '../../src/ops/db/inspect.ts';
 
-export default class DbAccept extends SvcCommand<AcceptReport> {
+export default class DbAccept extends SvcCommand {
   static override summary = 'Accept the loss of acknowledged writes after an unclean stop.';
   static override description =
     'After an unclean stop, a server that finds its database log missing, truncated or foreign reports degraded health, also after restarts, until the loss is accepted. Check first whether a backup has the missing writes. The command does not change the database, which may be in use.';
@@ -16,11 +15,9 @@ export default class DbAccept extends SvcCommand<AcceptReport> {
   ];
   static override flags = databaseFlags;
 
-  async run(): Promise<AcceptReport> {
+  async run() {
     const { flags } = await this.parse(DbAccept);
     const database = databaseOf(flags);
-    const report = await withLocalErrors(acceptLoss(database));
-    this.log(acceptText(report));
-    return report;
+    return this.show(await withLocalErrors(acceptLoss(database)), acceptText);
   }
 }

@@ -1,13 +1,12 @@
 // svc db backup
 import { Args, Flags } from '@oclif/core';
 import { thisOperator } from '../../src/app/operator.ts';
-import { databaseFlags, databaseOf } from '../../src/cli/database-flag.ts';
+import { databaseFlags, databaseOf } from '../../src/cli/config-flags.ts';
 import { backupText, STAGE_WORDS } from '../../src/cli/db-view.ts';
 import { OperatorCommand } from '../../src/cli/operator-command.ts';
 import { backupDatabase } from '../../src/ops/db/backup.ts';
-import type { BackupReport } from '../../src/schema/db-report.ts';
 
-export default class DbBackup extends OperatorCommand<BackupReport> {
+export default class DbBackup extends OperatorCommand {
   static override summary = 'Back up the database, even while the service is running.';
   static override description =
     'Copies a consistent state of the database and checks the copy (pages, indexes, references, schema, counters) before it gets its name. The service keeps running. An interrupted backup leaves no file under that name. The backup contains everything in the database, including environment variables and keys, so only its owner can read it (mode 0600).';
@@ -23,7 +22,7 @@ export default class DbBackup extends OperatorCommand<BackupReport> {
     force: Flags.boolean({ description: 'Replace an existing file.' }),
   };
 
-  async run(): Promise<BackupReport | { interrupted: true }> {
+  async run() {
     const { args, flags } = await this.parse(DbBackup);
     const request = { database: databaseOf(flags), output: args.output, force: flags.force };
     const { clock } = thisOperator();

@@ -4,9 +4,8 @@ import { inspectText } from '../../src/cli/db-view.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { inspectFile } from '../../src/ops/db/inspect.ts';
-import type { DatabaseFacts } from '../../src/schema/db-report.ts';
 
-export default class DbInspect extends SvcCommand<DatabaseFacts> {
+export default class DbInspect extends SvcCommand {
   static override summary = 'Show the version, instance and row counts of a database or backup.';
   static override description =
     'Does not change the file, which may be in use. Does not check it; see `svc db verify`.';
@@ -18,10 +17,8 @@ export default class DbInspect extends SvcCommand<DatabaseFacts> {
     file: Args.string({ description: 'Database or backup.', required: true }),
   };
 
-  async run(): Promise<DatabaseFacts> {
+  async run() {
     const { args } = await this.parse(DbInspect);
-    const facts = await withLocalErrors(inspectFile(args.file));
-    this.log(inspectText(facts));
-    return facts;
+    return this.show(await withLocalErrors(inspectFile(args.file)), inspectText);
   }
 }

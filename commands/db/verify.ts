@@ -4,12 +4,11 @@ import { verifyText } from '../../src/cli/db-view.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { verifyFile } from '../../src/ops/db/inspect.ts';
-import type { VerifyReport } from '../../src/schema/db-report.ts';
 
 /** A check ran and found failures. */
 const FOUND = 3;
 
-export default class DbVerify extends SvcCommand<VerifyReport> {
+export default class DbVerify extends SvcCommand {
   static override summary = 'Check the integrity of a database or backup.';
   static override description =
     `Checks pages, indexes, references, schema, counters and rows. Exits with ${FOUND} when a check fails. Does not change the file, which may be in use.`;
@@ -21,7 +20,7 @@ export default class DbVerify extends SvcCommand<VerifyReport> {
     file: Args.string({ description: 'Database or backup.', required: true }),
   };
 
-  async run(): Promise<VerifyReport> {
+  async run() {
     const { args } = await this.parse(DbVerify);
     const report = await withLocalErrors(verifyFile(args.file));
     this.log(verifyText(report));

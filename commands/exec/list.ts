@@ -1,11 +1,9 @@
 // svc exec list
 import { idArg } from '../../src/cli/args.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { execTable } from '../../src/cli/exec-view.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import type { ExecItem } from '../../src/schema/exec.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
+import { execTable } from '../../src/cli/sandbox-view.ts';
 
-export default class ExecList extends SvcCommand<ExecItem[]> {
+export default class ExecList extends ClientCommand {
   static override summary = 'List the commands of a sandbox, newest first.';
   static override description =
     'Lists running commands, detached or not, and the newest 256 that have ended.';
@@ -14,12 +12,11 @@ export default class ExecList extends SvcCommand<ExecItem[]> {
     '<%= config.bin %> <%= command.id %> sb-0123456789ab --json',
   ];
   static override args = { sandbox: idArg };
-  static override flags = { ...clientFlags };
 
-  async run(): Promise<ExecItem[]> {
+  async run() {
     const { args, flags } = await this.parse(ExecList);
-    const items = await connect(flags).execs.list(args.sandbox);
-    this.log(execTable(items, Date.now()));
-    return items;
+    return this.show(await this.connect(flags).execs.list(args.sandbox), (items) =>
+      execTable(items, Date.now()),
+    );
   }
 }

@@ -1,7 +1,6 @@
 // svc exec output
 import { Args, Flags } from '@oclif/core';
 import { idArg } from '../../src/cli/args.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { outputOf } from '../../src/cli/exec.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
 
@@ -18,13 +17,13 @@ export default class ExecOutput extends ExecCommand {
     exec: Args.string({ description: 'Exec id.', required: true }),
   };
   static override flags = {
-    ...clientFlags,
+    ...ExecCommand.flags,
     follow: Flags.boolean({ description: 'Follow the output until the command ends.', char: 'f' }),
   };
 
   async run() {
     const { args, flags } = await this.parse(ExecOutput);
     const target = { id: args.sandbox, exec_id: args.exec, output: this.outputMode() };
-    return this.finish(outputOf(connect(flags), target, flags));
+    return this.finish(outputOf(this.connect(flags), target, flags));
   }
 }

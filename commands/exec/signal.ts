@@ -1,14 +1,9 @@
 // svc exec signal
 import { Args } from '@oclif/core';
 import { idArg } from '../../src/cli/args.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 
-interface Signalled {
-  status: 'signalled';
-}
-
-export default class ExecSignal extends SvcCommand<Signalled> {
+export default class ExecSignal extends ClientCommand {
   static override summary = 'Send a signal to a command of a sandbox.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab ex-0123456789ab',
@@ -19,11 +14,10 @@ export default class ExecSignal extends SvcCommand<Signalled> {
     exec: Args.string({ description: 'Exec id.', required: true }),
     signal: Args.string({ description: 'Signal name.', default: 'SIGTERM', ignoreStdin: true }),
   };
-  static override flags = { ...clientFlags };
 
-  async run(): Promise<Signalled> {
+  async run() {
     const { args, flags } = await this.parse(ExecSignal);
-    await connect(flags).execs.signal(args.sandbox, args.exec, args.signal);
-    return { status: 'signalled' };
+    await this.connect(flags).execs.signal(args.sandbox, args.exec, args.signal);
+    return { status: 'signalled' as const };
   }
 }

@@ -1,13 +1,12 @@
 // svc image build
 import { Args, Flags } from '@oclif/core';
 import { imageBuildHere } from '../../src/app/images.ts';
-import { configFlag } from '../../src/cli/flags.ts';
+import { configFlag } from '../../src/cli/config-flags.ts';
 import { imageBuiltText, STAGE_WORDS } from '../../src/cli/image-view.ts';
 import { OperatorCommand } from '../../src/cli/operator-command.ts';
 import { parseDiskSize } from '../../src/cli/size-flag.ts';
 import { buildImage } from '../../src/ops/image/build.ts';
 import type { ImageSource } from '../../src/ops/image/stage.ts';
-import type { ImageBuildReport } from '../../src/schema/image-report.ts';
 
 interface SourceFlags {
   'from-container'?: string | undefined;
@@ -15,7 +14,7 @@ interface SourceFlags {
   'from-dir'?: string | undefined;
 }
 
-export default class ImageBuild extends OperatorCommand<ImageBuildReport> {
+export default class ImageBuild extends OperatorCommand {
   static override summary = 'Build a microVM image from a container image, a tar file or a folder.';
   static override description =
     'Builds an ext4 file system in providers.microvm.data_dir with e2fsprogs, without root and without mounts. Without a --from flag, NAME is an image of the container engine, which pulls it if needed. Container images and tar files keep owners, modes, links and capabilities; device files are skipped. A folder built by root keeps all owners; built by another user, all files belong to root. An existing image of that name is replaced when the new one is complete; running guests keep the old one.';
@@ -51,7 +50,7 @@ export default class ImageBuild extends OperatorCommand<ImageBuildReport> {
     }),
   };
 
-  async run(): Promise<ImageBuildReport | { interrupted: true }> {
+  async run() {
     const { args, flags } = await this.parse(ImageBuild);
     const size = flags.size === undefined ? undefined : parseDiskSize(flags.size);
     const build = { name: args.name, source: sourceOf(args.name, flags), size };

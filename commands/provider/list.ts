@@ -1,18 +1,13 @@
 // svc provider list
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { providerTable } from '../../src/cli/provider-view.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import type { ProviderItem } from '../../src/schema/provider.ts';
 
-export default class ProviderList extends SvcCommand<ProviderItem[]> {
+export default class ProviderList extends ClientCommand {
   static override summary = 'List providers and their health.';
   static override examples = ['<%= config.bin %> <%= command.id %>'];
-  static override flags = clientFlags;
 
-  async run(): Promise<ProviderItem[]> {
+  async run() {
     const { flags } = await this.parse(ProviderList);
-    const providers = await connect(flags).system.providers();
-    this.log(providerTable(providers));
-    return providers;
+    return this.show(await this.connect(flags).system.providers(), providerTable);
   }
 }

@@ -2,19 +2,17 @@
 import { Args, Flags } from '@oclif/core';
 import { conformanceHere } from '../../src/app/conformance.ts';
 import { runChecks } from '../../src/cli/check-progress.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
+import { configFlag } from '../../src/cli/config-flags.ts';
 import { doctorText } from '../../src/cli/doctor-view.ts';
-import { configFlag } from '../../src/cli/flags.ts';
 import { INTERRUPTED, interruptible } from '../../src/cli/interruption.ts';
 import { providerTestTable } from '../../src/cli/provider-view.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { DoctorReport } from '../../src/schema/doctor.ts';
-import type { ProviderTests } from '../../src/schema/provider.ts';
 
 /** A check ran and found failures. */
 const FOUND = 3;
 
-export default class ProviderTest extends SvcCommand<ProviderTests | DoctorReport> {
+export default class ProviderTest extends ClientCommand {
   static override summary = 'Check the health of all providers, or a custom backend against its contract.';
   static override description =
     `Exits with ${FOUND} when a provider is not healthy. Needs the admin key where one is configured; pass it as the API key. With --conformance it tests the configured backend directly, without a server, against every rule of docs/custom-provider.md. It destroys the sandboxes that it creates.`;
@@ -26,17 +24,17 @@ export default class ProviderTest extends SvcCommand<ProviderTests | DoctorRepor
     name: Args.string({ description: 'Provider to test with --conformance.', options: ['custom'] }),
   };
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     config: configFlag,
     conformance: Flags.boolean({ description: 'Check the backend against its contract.', default: false }),
   };
 
-  async run(): Promise<ProviderTests | DoctorReport> {
+  async run() {
     const { args, flags } = await this.parse(ProviderTest);
     if (flags.conformance !== (args.name !== undefined))
       this.error('Name a provider together with --conformance, and only then.', { exit: 2 });
     if (flags.conformance) return this.#conformance(flags.config);
-    const tests = await connect(flags).admin.testProviders();
+    const tests = await this.connect(flags).admin.testProviders();
     this.log(providerTestTable(tests));
     if (Object.values(tests).some(({ healthy }) => !healthy)) process.exitCode = FOUND;
     return tests;

@@ -1,18 +1,13 @@
 // svc quota list
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { quotaTable } from '../../src/cli/quota-view.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import type { Quota } from '../../src/schema/quota.ts';
 
-export default class QuotaList extends SvcCommand<Quota[]> {
+export default class QuotaList extends ClientCommand {
   static override summary = 'List owners with their own quota.';
   static override examples = ['<%= config.bin %> <%= command.id %>'];
-  static override flags = clientFlags;
 
-  async run(): Promise<Quota[]> {
+  async run() {
     const { flags } = await this.parse(QuotaList);
-    const quotas = await connect(flags).quotas.list();
-    this.log(quotaTable(quotas));
-    return quotas;
+    return this.show(await this.connect(flags).quotas.list(), quotaTable);
   }
 }

@@ -1,11 +1,10 @@
 // svc sandbox cat
 
 import { idArg, pathArg, pathWords } from '../../src/cli/args.ts';
-import { type CatFile, keepFiles, passFiles } from '../../src/cli/cat.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { keepFiles, passFiles } from '../../src/cli/cat.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 
-export default class SandboxCat extends SvcCommand<CatFile[]> {
+export default class SandboxCat extends ClientCommand {
   static override strict = false;
   static override summary = 'Print files of a sandbox.';
   static override description =
@@ -16,13 +15,12 @@ export default class SandboxCat extends SvcCommand<CatFile[]> {
     '<%= config.bin %> <%= command.id %> sb-0123456789ab part1 part2 > joined',
   ];
   static override args = { id: idArg, path: pathArg };
-  static override flags = clientFlags;
 
-  async run(): Promise<CatFile[]> {
+  async run() {
     const { args, flags, argv } = await this.parse(SandboxCat);
     const wanted = { id: args.id, paths: pathWords(argv, 1) };
-    if (this.jsonEnabled()) return keepFiles(connect(flags), wanted);
-    await passFiles(connect(flags), wanted, process.stdout);
+    if (this.jsonEnabled()) return keepFiles(this.connect(flags), wanted);
+    await passFiles(this.connect(flags), wanted, process.stdout);
     return [];
   }
 }

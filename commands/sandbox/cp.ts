@@ -1,14 +1,13 @@
 // svc sandbox cp
+
 import { Args } from '@oclif/core';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { copy } from '../../src/cli/copy/copy.ts';
-import { type CopyReport, reported, reportText } from '../../src/cli/copy/report.ts';
-import { INTERRUPTED, interruptible } from '../../src/cli/interruption.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
+import { copy, reported, reportText } from '../../src/cli/copy/copy.ts';
+import { interruptible } from '../../src/cli/interruption.ts';
 import { print } from '../../src/cli/print.ts';
 import { progressOn } from '../../src/cli/progress.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
 
-export default class SandboxCp extends SvcCommand<CopyReport | { interrupted: true }> {
+export default class SandboxCp extends ClientCommand {
   static override summary = 'Copy files and folders into, out of or between sandboxes.';
   static override description =
     'Write a path in a sandbox as ID:PATH; a relative PATH starts in /workspace. Folders are copied recursively, with modes and links. If DST is an existing folder, the source is copied into it under its own name, or only its content when SRC ends in /. (slash, dot). - is standard input or output. Copying out never writes outside DST: links that lead out of it are skipped, and set-id bits are dropped. Skipped files are listed. Failed files are listed, and the rest is copied.';
@@ -23,25 +22,19 @@ export default class SandboxCp extends SvcCommand<CopyReport | { interrupted: tr
     src: Args.string({ description: 'Source.', required: true }),
     dst: Args.string({ description: 'Destination.', required: true }),
   };
-  static override flags = clientFlags;
 
-  async run(): Promise<CopyReport | { interrupted: true }> {
+  async run() {
     const { args, flags } = await this.parse(SandboxCp);
     const ends = { from: args.src, to: args.dst };
     const started = Date.now();
     const progress = progressOn(this.jsonEnabled() ? { write: () => {} } : process.stderr, Date.now);
     const tally = await interruptible(
-      (signal) => copy(connect(flags), ends, { progress, signal }),
+      (signal) => copy(this.connect(flags), ends, { progress, signal }),
       () => undefined,
     ).finally(progress.end);
     if (!tally) return this.interrupted();
     const report = reported(ends, tally, Date.now() - started);
     if (!this.jsonEnabled()) print(reportText(report), process.stderr);
     return report;
-  }
-
-  private interrupted(): { interrupted: true } {
-    process.exitCode = INTERRUPTED;
-    return { interrupted: true };
   }
 }

@@ -1,12 +1,10 @@
 // svc sandbox create
 import { Flags } from '@oclif/core';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { sandboxFacts } from '../../src/cli/sandbox-view.ts';
 import { spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cli/spawn-flags.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import type { Sandbox } from '../../src/schema/sandbox.ts';
 
-export default class SandboxCreate extends SvcCommand<Sandbox> {
+export default class SandboxCreate extends ClientCommand {
   static override summary = 'Spawn a sandbox.';
   static override description =
     'Returns when the sandbox is running. The sandbox ends when its TTL expires, or by `svc sandbox destroy`.';
@@ -17,7 +15,7 @@ export default class SandboxCreate extends SvcCommand<Sandbox> {
     'id=$(<%= config.bin %> <%= command.id %> --json | jq -r .id)',
   ];
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     ...spawnFlags,
     template: templateFlag,
     strict: strictFlag,
@@ -26,10 +24,10 @@ export default class SandboxCreate extends SvcCommand<Sandbox> {
     }),
   };
 
-  async run(): Promise<Sandbox> {
+  async run() {
     const { flags } = await this.parse(SandboxCreate);
     const key = flags['idempotency-key'];
-    const sandbox = await connect(flags).spawn(
+    const sandbox = await this.connect(flags).spawn(
       spawnRequest(flags),
       key === undefined ? {} : { idempotencyKey: key },
     );

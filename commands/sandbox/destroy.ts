@@ -1,10 +1,10 @@
 // svc sandbox destroy
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { type Destroyed, destroyAll } from '../../src/cli/destroy-all.ts';
-import { line } from '../../src/cli/print.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
 
-export default class SandboxDestroy extends SvcCommand<Destroyed> {
+import { destroyAll } from '../../src/cli/batch.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
+import { line } from '../../src/cli/print.ts';
+
+export default class SandboxDestroy extends ClientCommand {
   static override strict = false;
   static override summary = 'Destroy sandboxes.';
   static override description =
@@ -14,12 +14,11 @@ export default class SandboxDestroy extends SvcCommand<Destroyed> {
     '<%= config.bin %> <%= command.id %> sb-0123456789ab',
     '<%= config.bin %> <%= command.id %> $(<%= config.bin %> sandbox list --json | jq -r .[].id)',
   ];
-  static override flags = clientFlags;
 
-  async run(): Promise<Destroyed> {
+  async run() {
     const { flags, argv } = await this.parse(SandboxDestroy);
     const ids = argv as string[];
-    const result = await destroyAll(connect(flags), ids);
+    const result = await destroyAll(this.connect(flags), ids);
     for (const id of ids)
       this.log(result.not_there.includes(id) ? line`${id}: was not there` : line`${id} destroyed`);
     return result;

@@ -1,7 +1,6 @@
 // svc sandbox exec
 import { Flags } from '@oclif/core';
 import { idArg } from '../../src/cli/args.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { detachIn, execIn } from '../../src/cli/exec.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
 import { detachFlag, execFlags, execRequest } from '../../src/cli/exec-flags.ts';
@@ -21,7 +20,7 @@ export default class SandboxExec extends ExecCommand {
   ];
   static override args = { id: idArg };
   static override flags = {
-    ...clientFlags,
+    ...ExecCommand.flags,
     ...execFlags,
     detach: detachFlag,
     env: Flags.string({
@@ -40,7 +39,7 @@ export default class SandboxExec extends ExecCommand {
     });
     const { args, flags } = await this.parse(SandboxExec, own);
     const request = execRequest(words, flags, flags.env);
-    const client = connect(flags);
+    const client = this.connect(flags);
     const target = { id: args.id, output: this.outputMode() };
     if (flags.detach) return this.finish(detachIn(client, target, request));
     return this.finish(execIn(client, { ...target, input: this.wantsInput(flags.stdin) }, request));

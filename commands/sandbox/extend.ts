@@ -1,24 +1,22 @@
 // svc sandbox extend
 import { Flags } from '@oclif/core';
 import { idArg } from '../../src/cli/args.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { line } from '../../src/cli/print.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import type { Sandbox } from '../../src/schema/sandbox.ts';
 
-export default class SandboxExtend extends SvcCommand<Sandbox> {
+export default class SandboxExtend extends ClientCommand {
   static override summary = 'Extend the TTL of a sandbox.';
   static override description = 'Sets the end to now + --ttl, but never earlier than before.';
   static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab --ttl 2h'];
   static override args = { id: idArg };
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     ttl: Flags.string({ description: 'TTL from now, for example 30m.', required: true }),
   };
 
-  async run(): Promise<Sandbox> {
+  async run() {
     const { args, flags } = await this.parse(SandboxExtend);
-    const sandbox = await connect(flags).extend(args.id, flags.ttl);
+    const sandbox = await this.connect(flags).extend(args.id, flags.ttl);
     this.log(line`${sandbox.id} expires at ${sandbox.expires_at}`);
     return sandbox;
   }

@@ -1,12 +1,10 @@
 // svc sandbox glob
 import { Args } from '@oclif/core';
-import { idArg } from '../../src/cli/args.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { insidePath } from '../../src/cli/sandbox-path.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { idArg, insidePath } from '../../src/cli/args.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { printable } from '../../src/domain/printable.ts';
 
-export default class SandboxGlob extends SvcCommand<string[]> {
+export default class SandboxGlob extends ClientCommand {
   static override summary = 'Find paths in a sandbox by pattern.';
   static override description =
     'Prints at most 10000 paths, one a line, with control characters escaped. Quote the pattern, otherwise your shell expands it.';
@@ -21,11 +19,10 @@ export default class SandboxGlob extends SvcCommand<string[]> {
       required: true,
     }),
   };
-  static override flags = clientFlags;
 
-  async run(): Promise<string[]> {
+  async run() {
     const { args, flags } = await this.parse(SandboxGlob);
-    const found = await connect(flags).files.glob(args.id, insidePath(args.pattern));
+    const found = await this.connect(flags).files.glob(args.id, insidePath(args.pattern));
     for (const path of found) this.log(printable(path));
     return found;
   }

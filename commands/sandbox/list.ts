@@ -1,13 +1,11 @@
 // svc sandbox list
 import { Flags } from '@oclif/core';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { sandboxTable } from '../../src/cli/sandbox-view.ts';
 import { pairs } from '../../src/cli/spawn-flags.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { SANDBOX_STATES } from '../../src/schema/sandbox-states.ts';
 
-export default class SandboxList extends SvcCommand<Sandbox[]> {
+export default class SandboxList extends ClientCommand {
   static override summary = 'List sandboxes, newest first.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
@@ -15,7 +13,7 @@ export default class SandboxList extends SvcCommand<Sandbox[]> {
     '<%= config.bin %> <%= command.id %> --all --json',
   ];
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     state: Flags.option({ description: 'Only sandboxes in this state.', options: SANDBOX_STATES })(),
     owner: Flags.string({ description: 'Only sandboxes of this owner.' }),
     provider: Flags.string({ description: 'Only sandboxes of this provider.' }),
@@ -31,21 +29,22 @@ export default class SandboxList extends SvcCommand<Sandbox[]> {
     limit: Flags.integer({ description: 'Maximum number of sandboxes.', min: 1, default: 1000 }),
   };
 
-  async run(): Promise<Sandbox[]> {
+  async run() {
     const { flags } = await this.parse(SandboxList);
     const labels = Object.entries(pairs(flags.metadata ?? [], '--metadata'));
-    const sandboxes = await connect(flags).listAll(
-      {
-        ...(flags.state && { state: flags.state }),
-        ...(flags.owner && { owner_id: flags.owner }),
-        ...(flags.provider && { provider: flags.provider }),
-        ...(flags.template && { template: flags.template }),
-        ...(flags.all && { include_ended: true }),
-        ...Object.fromEntries(labels.map(([key, value]) => [`metadata.${key}`, value])),
-      },
-      flags.limit,
+    return this.show(
+      await this.connect(flags).listAll(
+        {
+          ...(flags.state && { state: flags.state }),
+          ...(flags.owner && { owner_id: flags.owner }),
+          ...(flags.provider && { provider: flags.provider }),
+          ...(flags.template && { template: flags.template }),
+          ...(flags.all && { include_ended: true }),
+          ...Object.fromEntries(labels.map(([key, value]) => [`metadata.${key}`, value])),
+        },
+        flags.limit,
+      ),
+      (sandboxes) => sandboxTable(sandboxes, Date.now()),
     );
-    this.log(sandboxTable(sandboxes, Date.now()));
-    return sandboxes;
   }
 }

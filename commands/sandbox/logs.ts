@@ -1,12 +1,11 @@
 // svc sandbox logs
 import { Flags } from '@oclif/core';
 import { idArg } from '../../src/cli/args.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { followLines } from '../../src/cli/follow-lines.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { printable, printableJson } from '../../src/domain/printable.ts';
 
-export default class SandboxLogs extends SvcCommand<string[]> {
+export default class SandboxLogs extends ClientCommand {
   static override summary = 'Print the console log of a sandbox.';
   static override description =
     'Shows the output of detached commands, set-up commands and the agent, each line with its time and source.';
@@ -16,7 +15,7 @@ export default class SandboxLogs extends SvcCommand<string[]> {
   ];
   static override args = { id: idArg };
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     lines: Flags.integer({
       description: 'Number of lines from the end.',
       char: 'n',
@@ -37,9 +36,9 @@ export default class SandboxLogs extends SvcCommand<string[]> {
     if (!this.#isPrinted) super.logJson(json);
   }
 
-  async run(): Promise<string[]> {
+  async run() {
     const { args, flags } = await this.parse(SandboxLogs);
-    const client = connect(flags);
+    const client = this.connect(flags);
     if (flags.follow) {
       const show = this.jsonEnabled() ? (line: string) => printableJson({ line }) : printable;
       await followLines((signal) => client.followLogs(args.id, flags.lines, signal), show);

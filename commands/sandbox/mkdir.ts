@@ -2,17 +2,16 @@
 import { Flags } from '@oclif/core';
 import { idArg, pathArg, pathWords } from '../../src/cli/args.ts';
 import { tryEach } from '../../src/cli/batch.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 
-export default class SandboxMkdir extends SvcCommand<{ created: string[] }> {
+export default class SandboxMkdir extends ClientCommand {
   static override strict = false;
   static override summary = 'Create folders in a sandbox, including parents.';
   static override usage = 'sandbox mkdir ID PATH [PATH…]';
   static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab src/parts --mode 700'];
   static override args = { id: idArg, path: pathArg };
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     mode: Flags.string({ description: 'Permissions, for example 700.', helpValue: '<octal>' }),
     parents: Flags.boolean({
       description: 'Create parent folders, and accept folders that exist.',
@@ -21,9 +20,9 @@ export default class SandboxMkdir extends SvcCommand<{ created: string[] }> {
     }),
   };
 
-  async run(): Promise<{ created: string[] }> {
+  async run() {
     const { args, flags, argv } = await this.parse(SandboxMkdir);
-    const { files } = connect(flags);
+    const { files } = this.connect(flags);
     const created = pathWords(argv, 1);
     const options = { parents: flags.parents, ...(flags.mode === undefined ? {} : { mode: flags.mode }) };
     await tryEach(created, 'made', (path) => files.mkdir(args.id, path, options));

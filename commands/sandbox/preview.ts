@@ -1,13 +1,11 @@
 // svc sandbox preview
 import { Args, Flags } from '@oclif/core';
 import { idArg } from '../../src/cli/args.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { openBrowser } from '../../src/cli/open-browser.ts';
 import { line } from '../../src/cli/print.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import type { PreviewLink } from '../../src/schema/preview.ts';
 
-export default class SandboxPreview extends SvcCommand<PreviewLink> {
+export default class SandboxPreview extends ClientCommand {
   static override summary = 'Print a link to a port of a sandbox.';
   static override description =
     'Needs server.preview_domain. Anybody who has a signed link can use it until it expires. A public link works as long as the sandbox runs.';
@@ -25,14 +23,14 @@ export default class SandboxPreview extends SvcCommand<PreviewLink> {
     }),
   };
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     ttl: Flags.string({ description: 'Lifetime of a signed link, for example 15m; defaults to 1h.' }),
     open: Flags.boolean({ description: 'Also open the link in the browser.' }),
   };
 
-  async run(): Promise<PreviewLink> {
+  async run() {
     const { args, flags } = await this.parse(SandboxPreview);
-    const link = await connect(flags).preview(args.id, args.port, flags.ttl);
+    const link = await this.connect(flags).preview(args.id, args.port, flags.ttl);
     this.log(line`${link.url}`);
     if (flags.open) await openBrowser(link.url);
     return link;

@@ -2,10 +2,9 @@
 import { Flags } from '@oclif/core';
 import { idArg, pathArg, pathWords } from '../../src/cli/args.ts';
 import { tryEach } from '../../src/cli/batch.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 
-export default class SandboxRm extends SvcCommand<{ deleted: string[] }> {
+export default class SandboxRm extends ClientCommand {
   static override strict = false;
   static override summary = 'Delete files and folders in a sandbox.';
   static override description = 'Deletes links, not their targets.';
@@ -16,13 +15,13 @@ export default class SandboxRm extends SvcCommand<{ deleted: string[] }> {
   ];
   static override args = { id: idArg, path: pathArg };
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     recursive: Flags.boolean({ description: 'Delete folders and their contents.', char: 'r' }),
   };
 
-  async run(): Promise<{ deleted: string[] }> {
+  async run() {
     const { args, flags, argv } = await this.parse(SandboxRm);
-    const { files } = connect(flags);
+    const { files } = this.connect(flags);
     const deleted = pathWords(argv, 1);
     await tryEach(deleted, 'deleted', (path) => files.remove(args.id, path, { recursive: flags.recursive }));
     return { deleted };

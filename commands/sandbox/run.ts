@@ -1,6 +1,5 @@
 // svc sandbox run: create, exec, destroy in one.
 import { Flags } from '@oclif/core';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { runOnce } from '../../src/cli/exec.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
 import { execFlags, execRequest } from '../../src/cli/exec-flags.ts';
@@ -20,7 +19,7 @@ export default class SandboxRun extends ExecCommand {
     'echo data | <%= config.bin %> <%= command.id %> --network none -- wc -c',
   ];
   static override flags = {
-    ...clientFlags,
+    ...ExecCommand.flags,
     ...spawnFlags,
     template: templateFlag,
     strict: strictFlag,
@@ -39,7 +38,7 @@ export default class SandboxRun extends ExecCommand {
     const { flags } = await this.parse(SandboxRun, own);
     const request = execRequest(words, flags);
     return this.finish(
-      runOnce(connect(flags), {
+      runOnce(this.connect(flags), {
         spawn: spawnRequest(flags),
         exec: request,
         keep: flags.keep,

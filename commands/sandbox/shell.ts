@@ -1,7 +1,6 @@
 // svc sandbox shell
 import { Flags } from '@oclif/core';
 import { idArg } from '../../src/cli/args.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
 import { execFlags } from '../../src/cli/exec-flags.ts';
 import { shellIn } from '../../src/cli/shell.ts';
@@ -19,7 +18,7 @@ export default class SandboxShell extends ExecCommand {
   static override enableJsonFlag = false;
   static override args = { id: idArg };
   static override flags = {
-    ...clientFlags,
+    ...ExecCommand.flags,
     timeout: Flags.string({ description: 'Timeout, for example 1h.' }),
     workdir: execFlags.workdir,
   };
@@ -28,6 +27,6 @@ export default class SandboxShell extends ExecCommand {
     const terms = { command: 'sandbox shell', skip: 1, flags: SandboxShell.flags, isOptional: true };
     const { own, words } = splitCommand(this.argv, terms);
     const { args, flags } = await this.parse(SandboxShell, own);
-    return this.finish(shellIn(connect(flags), args.id, { ...flags, words }));
+    return this.finish(shellIn(this.connect(flags), args.id, { ...flags, words }));
   }
 }

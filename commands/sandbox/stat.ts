@@ -1,22 +1,16 @@
 // svc sandbox stat
 
-import { idArg, pathArg } from '../../src/cli/args.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { idArg, insidePath, pathArg } from '../../src/cli/args.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { fileFacts } from '../../src/cli/file-view.ts';
-import { insidePath } from '../../src/cli/sandbox-path.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import type { FileInfo } from '../../src/schema/file.ts';
 
-export default class SandboxStat extends SvcCommand<FileInfo> {
+export default class SandboxStat extends ClientCommand {
   static override summary = 'Show the properties of a file, folder or link in a sandbox.';
   static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab run.sh'];
   static override args = { id: idArg, path: pathArg };
-  static override flags = clientFlags;
 
-  async run(): Promise<FileInfo> {
+  async run() {
     const { args, flags } = await this.parse(SandboxStat);
-    const file = await connect(flags).files.stat(args.id, insidePath(args.path));
-    this.log(fileFacts(file));
-    return file;
+    return this.show(await this.connect(flags).files.stat(args.id, insidePath(args.path)), fileFacts);
   }
 }

@@ -1,14 +1,11 @@
 // svc sandbox write
 import { Args, Flags } from '@oclif/core';
-import { idArg, pathArg } from '../../src/cli/args.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { idArg, insidePath, pathArg } from '../../src/cli/args.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { inputStream } from '../../src/cli/input-stream.ts';
 import { line } from '../../src/cli/print.ts';
-import { insidePath } from '../../src/cli/sandbox-path.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import type { FileWritten } from '../../src/schema/file.ts';
 
-export default class SandboxWrite extends SvcCommand<FileWritten> {
+export default class SandboxWrite extends ClientCommand {
   static override summary = 'Write a file in a sandbox from standard input or a local file.';
   static override description = 'Creates parent folders. Replaces an existing file atomically.';
   static override examples = [
@@ -26,15 +23,15 @@ export default class SandboxWrite extends SvcCommand<FileWritten> {
     }),
   };
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     mode: Flags.string({ description: 'Permissions, for example 755.', helpValue: '<octal>' }),
   };
 
-  async run(): Promise<FileWritten> {
+  async run() {
     const { args, flags } = await this.parse(SandboxWrite);
     const content = await inputStream(args.file);
     const mode = flags.mode === undefined ? {} : { mode: flags.mode };
-    const written = await connect(flags).files.write(args.id, insidePath(args.path), content, mode);
+    const written = await this.connect(flags).files.write(args.id, insidePath(args.path), content, mode);
     content.destroy();
     this.log(line`${written.size} bytes written`);
     return written;

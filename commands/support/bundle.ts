@@ -2,15 +2,14 @@
 import { Args, Flags } from '@oclif/core';
 import { bundleSources } from '../../src/app/bundle-sources.ts';
 import { bundleText, previewText } from '../../src/cli/bundle-view.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { configFlag } from '../../src/cli/flags.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
+import { configFlag } from '../../src/cli/config-flags.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { previewBundle, writeBundle } from '../../src/ops/support/bundle.ts';
-import type { BundlePreview, BundleReport } from '../../src/schema/bundle.ts';
+import type { BundlePreview } from '../../src/schema/bundle.ts';
 
-export default class SupportBundle extends SvcCommand<BundleReport | BundlePreview> {
+export default class SupportBundle extends ClientCommand {
   static override summary = 'Write a redacted support bundle to a file.';
   static override description =
     'Collects the version, machine, configuration, lint findings, database statistics and latest events; with --include-server also the diagnostics and latest log lines of the server. Works without a server. Redacts secrets by configuration key, by value in every encoding, and by pattern, and replaces owner names. The file lists every redaction; the same value always gets the same pseudonym. If a section fails, the file says so and contains the others. Read the file before you share it.';
@@ -30,19 +29,23 @@ export default class SupportBundle extends SvcCommand<BundleReport | BundlePrevi
     }),
     preview: Flags.boolean({ description: 'List the sections without writing a file.' }),
     force: Flags.boolean({ description: 'Replace an existing file.' }),
-    ...clientFlags,
+    ...ClientCommand.flags,
   };
 
-  async run(): Promise<BundleReport | BundlePreview> {
+  async run() {
     const { args, flags } = await this.parse(SupportBundle);
-    const client = flags['include-server'] ? connect(flags) : undefined;
+    const client = flags['include-server'] ? this.connect(flags) : undefined;
     const options = { config: flags.config, doctor: flags['include-doctor'], client };
     const world = bundleSources({ ...options, version: this.config.version });
     if (flags.preview) return this.#preview(previewBundle(world));
-    if (args.output === undefined) throw noOutput();
-    const report = await withLocalErrors(writeBundle({ output: args.output, force: flags.force }, world));
-    this.log(bundleText(report));
-    return report;
+    if (args.output === undefined)
+      throw new ServiceError('bad_request', 'The output file is missing.', {
+        remedy: 'Name a file, or list the sections with --preview.',
+      });
+    return this.show(
+      await withLocalErrors(writeBundle({ output: args.output, force: flags.force }, world)),
+      bundleText,
+    );
   }
 
   #preview(preview: BundlePreview): BundlePreview {
@@ -50,8 +53,3 @@ export default class SupportBundle extends SvcCommand<BundleReport | BundlePrevi
     return preview;
   }
 }
-
-const noOutput = () =>
-  new ServiceError('bad_request', 'The output file is missing.', {
-    remedy: 'Name a file, or list the sections with --preview.',
-  });

@@ -4,9 +4,8 @@ import { differenceText } from '../../src/cli/bundle-view.ts';
 import { localFailure } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { diffBundles } from '../../src/ops/support/diff.ts';
-import type { BundleDifference } from '../../src/schema/bundle.ts';
 
-export default class SupportDiff extends SvcCommand<BundleDifference> {
+export default class SupportDiff extends SvcCommand {
   static override summary = 'Compare two support bundles.';
   static override description =
     'Lists differences by path. Ignores timestamps, counters of a running server, and pseudonyms, which each bundle numbers on its own.';
@@ -16,7 +15,7 @@ export default class SupportDiff extends SvcCommand<BundleDifference> {
     after: Args.string({ description: 'Later bundle.', required: true }),
   };
 
-  async run(): Promise<BundleDifference> {
+  async run() {
     const { args } = await this.parse(SupportDiff);
     try {
       const report = diffBundles(args.before, args.after);

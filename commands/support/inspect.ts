@@ -4,9 +4,8 @@ import { inspectionText } from '../../src/cli/bundle-view.ts';
 import { localFailure } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { inspectBundle } from '../../src/ops/support/inspect.ts';
-import type { BundleInspection } from '../../src/schema/bundle.ts';
 
-export default class SupportInspect extends SvcCommand<BundleInspection> {
+export default class SupportInspect extends SvcCommand {
   static override summary = 'Show the findings of a support bundle.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> support.json',
@@ -16,7 +15,7 @@ export default class SupportInspect extends SvcCommand<BundleInspection> {
     file: Args.string({ description: 'Bundle to read.', required: true }),
   };
 
-  async run(): Promise<BundleInspection> {
+  async run() {
     const { args } = await this.parse(SupportInspect);
     try {
       const report = inspectBundle(args.file);

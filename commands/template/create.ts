@@ -1,12 +1,11 @@
 // svc template create
 import { Args } from '@oclif/core';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { templateFile, templateFlagFacts, templateFlags } from '../../src/cli/template-flags.ts';
 import { templateFacts } from '../../src/cli/template-view.ts';
-import type { TemplateCreate as Request, Template } from '../../src/schema/template.ts';
+import type { TemplateCreate as Request } from '../../src/schema/template.ts';
 
-export default class TemplateCreate extends SvcCommand<Template> {
+export default class TemplateCreate extends ClientCommand {
   static override summary = 'Create a template.';
   static override description =
     'Reads the template from flags, from a YAML or JSON file, or from a file with flags that override it. If the server enforces owners, the template belongs to the owner in --user; an admin key without an owner creates a shared template.';
@@ -17,15 +16,13 @@ export default class TemplateCreate extends SvcCommand<Template> {
   static override args = {
     name: Args.string({ description: 'Template name; defaults to the name in the file.', ignoreStdin: true }),
   };
-  static override flags = { ...clientFlags, ...templateFlags };
+  static override flags = { ...ClientCommand.flags, ...templateFlags };
 
-  async run(): Promise<Template> {
+  async run() {
     const { args, flags } = await this.parse(TemplateCreate);
     const fields = flags.file === undefined ? {} : templateFile(flags.file);
     const name = args.name === undefined ? {} : { name: args.name };
     const request = { ...fields, ...templateFlagFacts(flags), ...name } as Request;
-    const template = await connect(flags).templates.create(request);
-    this.log(templateFacts(template));
-    return template;
+    return this.show(await this.connect(flags).templates.create(request), templateFacts);
   }
 }

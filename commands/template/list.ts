@@ -1,17 +1,14 @@
 // svc template list
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { templateTable } from '../../src/cli/template-view.ts';
-import type { Template } from '../../src/schema/template.ts';
 
-export default class TemplateList extends SvcCommand<Template[]> {
+export default class TemplateList extends ClientCommand {
   static override summary = 'List templates, newest first.';
   static override examples = ['<%= config.bin %> <%= command.id %>'];
-  static override flags = clientFlags;
 
-  async run(): Promise<Template[]> {
+  async run() {
     const { flags } = await this.parse(TemplateList);
-    const { templates } = await connect(flags).templates.page();
+    const { templates } = await this.connect(flags).templates.page();
     this.log(templateTable(templates, Date.now()));
     return templates;
   }

@@ -1,14 +1,12 @@
 // svc template spawn
 import { Args, Flags } from '@oclif/core';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { sandboxFacts } from '../../src/cli/sandbox-view.ts';
 import { spawnFlags, spawnRequest, strictFlag } from '../../src/cli/spawn-flags.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import type { Sandbox } from '../../src/schema/sandbox.ts';
 
 const { image: _, ...overrides } = spawnFlags;
 
-export default class TemplateSpawn extends SvcCommand<Sandbox> {
+export default class TemplateSpawn extends ClientCommand {
   static override summary = 'Spawn a sandbox from a template.';
   static override description = 'Flags override the template; metadata and environment variables are merged.';
   static override examples = [
@@ -17,7 +15,7 @@ export default class TemplateSpawn extends SvcCommand<Sandbox> {
   ];
   static override args = { name: Args.string({ description: 'Template name.', required: true }) };
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     ...overrides,
     strict: strictFlag,
     'idempotency-key': Flags.string({
@@ -25,11 +23,11 @@ export default class TemplateSpawn extends SvcCommand<Sandbox> {
     }),
   };
 
-  async run(): Promise<Sandbox> {
+  async run() {
     const { args, flags } = await this.parse(TemplateSpawn);
     const key = flags['idempotency-key'];
     const options = key === undefined ? {} : { idempotencyKey: key };
-    const sandbox = await connect(flags).templates.spawn(args.name, spawnRequest(flags), options);
+    const sandbox = await this.connect(flags).templates.spawn(args.name, spawnRequest(flags), options);
     for (const warning of sandbox.warnings ?? []) this.warn(warning);
     this.log(sandboxFacts({ ...sandbox, warnings: [] }));
     return sandbox;

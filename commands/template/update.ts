@@ -1,12 +1,11 @@
 // svc template update
 import { Args, Flags } from '@oclif/core';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { factsOf, templateFile, templateFlagFacts, templateFlags } from '../../src/cli/template-flags.ts';
 import { templateFacts } from '../../src/cli/template-view.ts';
-import type { TemplateUpdate as Request, Template } from '../../src/schema/template.ts';
+import type { TemplateUpdate as Request } from '../../src/schema/template.ts';
 
-export default class TemplateUpdate extends SvcCommand<Template> {
+export default class TemplateUpdate extends ClientCommand {
   static override summary = 'Change a template.';
   static override description =
     'With --file, replaces the template. With flags only, reads the template, changes these fields, and fails if somebody else changed it in between. Reading a template that has environment variables needs an admin key.';
@@ -16,19 +15,20 @@ export default class TemplateUpdate extends SvcCommand<Template> {
   ];
   static override args = { name: Args.string({ description: 'Template name.', required: true }) };
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     ...templateFlags,
     'if-match': Flags.integer({ description: 'Fail unless this is the current version.', min: 1 }),
   };
 
-  async run(): Promise<Template> {
+  async run() {
     const { args, flags } = await this.parse(TemplateUpdate);
-    const { templates } = connect(flags);
+    const { templates } = this.connect(flags);
     const current = flags.file === undefined ? await templates.get(args.name) : undefined;
     const fields = current ? factsOf(current) : templateFile(flags.file ?? '');
     const request = { ...fields, ...templateFlagFacts(flags) } as Request;
-    const template = await templates.update(args.name, request, flags['if-match'] ?? current?.version);
-    this.log(templateFacts(template));
-    return template;
+    return this.show(
+      await templates.update(args.name, request, flags['if-match'] ?? current?.version),
+      templateFacts,
+    );
   }
 }

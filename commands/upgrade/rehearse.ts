@@ -1,20 +1,19 @@
 // svc upgrade rehearse
 import { Flags } from '@oclif/core';
 import { thisOperator } from '../../src/app/operator.ts';
-import { databaseFlags, databaseOf } from '../../src/cli/database-flag.ts';
+import { databaseFlags, databaseOf } from '../../src/cli/config-flags.ts';
 import { STAGE_WORDS } from '../../src/cli/db-view.ts';
 import { OperatorCommand } from '../../src/cli/operator-command.ts';
 import { rehearsalText } from '../../src/cli/rehearsal-view.ts';
 import { processConfigFiles } from '../../src/config/process-config.ts';
-import { judgeConfiguration } from '../../src/ops/upgrade/configuration.ts';
+import { judgeConfiguration } from '../../src/ops/lint/lint.ts';
 import { rehearseUpgrade } from '../../src/ops/upgrade/rehearse.ts';
 import type { LintReport } from '../../src/schema/lint.ts';
-import type { RehearsalReport } from '../../src/schema/rehearsal.ts';
 
 /** A check ran and found failures. */
 const FOUND = 3;
 
-export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
+export default class UpgradeRehearse extends OperatorCommand {
   static override summary = 'Rehearse an upgrade to this version on a copy of the database.';
   static override description =
     `Copies the database, which may be in use and is not changed. Runs the migrations of this version on the copy, checks it, compares the rows and reads every record. Checks the configuration against the production rules. Keeps the verified backup at --backup-output and prints the steps of the upgrade and of a rollback. Exits with ${FOUND} when a step fails; with --strict also for warnings.`;
@@ -34,7 +33,7 @@ export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
     strict: Flags.boolean({ description: 'Fail for warnings too.' }),
   };
 
-  async run(): Promise<RehearsalReport | { interrupted: true }> {
+  async run() {
     const { flags } = await this.parse(UpgradeRehearse);
     const request = {
       database: databaseOf(flags),

@@ -1,12 +1,10 @@
 // svc worker drain
 import { Flags } from '@oclif/core';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
 import { line } from '../../src/cli/print.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { workerArg } from '../../src/cli/worker-view.ts';
-import type { Worker } from '../../src/schema/worker.ts';
 
-export default class WorkerDrain extends SvcCommand<Worker> {
+export default class WorkerDrain extends ClientCommand {
   static override summary = 'Stop assigning sandboxes to a worker.';
   static override description =
     'Its sandboxes keep running. The drain lasts until --undo, also across heartbeats and restarts. `local`, the server itself, can be drained too. Needs the admin key.';
@@ -16,13 +14,13 @@ export default class WorkerDrain extends SvcCommand<Worker> {
   ];
   static override args = workerArg;
   static override flags = {
-    ...clientFlags,
+    ...ClientCommand.flags,
     undo: Flags.boolean({ description: 'Assign sandboxes again.' }),
   };
 
-  async run(): Promise<Worker> {
+  async run() {
     const { args, flags } = await this.parse(WorkerDrain);
-    const worker = await connect(flags).workers.drain(args.worker, !flags.undo);
+    const worker = await this.connect(flags).workers.drain(args.worker, !flags.undo);
     const { active_sandboxes: left } = worker;
     this.log(
       worker.drain

@@ -2,7 +2,7 @@
 
 import type { Client } from '../client/client.ts';
 import { readProcessConfig } from '../config/process-config.ts';
-import type { BundleSources } from '../ops/support/sources.ts';
+import type { BundleSources } from '../ops/support/sections.ts';
 import { thisOperator } from './operator.ts';
 
 export interface BundleRequest {

@@ -7,7 +7,7 @@ import { realIds } from '../host/ids.ts';
 import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
-import type { DoctorDeps } from '../ops/doctor/context.ts';
+import type { DoctorDeps } from '../ops/doctor/check.ts';
 import { lintConfig } from '../ops/lint/lint.ts';
 import { providerRegistry } from '../providers/registry.ts';
 import { SECRET_PATHS } from '../schema/config-keys.ts';
@@ -58,17 +58,17 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
       }),
     knownRuntimes: async (path) => {
       if (!(await host.stat(path))) return undefined;
-      const { readKnownRuntimes } = await import('../store/sqlite/recorded-runtimes.ts');
+      const { readKnownRuntimes } = await import('../store/sqlite/offline-reads.ts');
       return readKnownRuntimes(path);
     },
     sharedSecrets: async (path) => {
       if (!(await host.stat(path))) return [];
-      const { readSharedSecrets } = await import('../store/sqlite/shared-secrets.ts');
+      const { readSharedSecrets } = await import('../store/sqlite/offline-reads.ts');
       return readSharedSecrets(path);
     },
     templateImages: async (path) => {
       if (!(await host.stat(path))) return [];
-      const { readTemplateImages } = await import('../store/sqlite/template-images.ts');
+      const { readTemplateImages } = await import('../store/sqlite/offline-reads.ts');
       return readTemplateImages(path);
     },
   };

@@ -2,6 +2,6 @@
 import { parentPort } from 'node:worker_threads';
 import { realClock } from '../host/clock.ts';
 import { realRandom } from '../host/random.ts';
-import { serveWriter } from '../store/sqlite/thread-writer.ts';
+import { serveWriter } from '../store/sqlite/thread-link.ts';
 
 if (parentPort) serveWriter(parentPort, { clock: realClock(), random: realRandom() });

@@ -1,7 +1,6 @@
 // Arguments that several commands share.
 import { Args } from '@oclif/core';
 import { ServiceError } from '../domain/errors.ts';
-import { insidePath } from './sandbox-path.ts';
 
 const PATH = 'Path in the sandbox; below /workspace unless it starts with /.';
 
@@ -16,4 +15,13 @@ export function pathWords(argv: readonly unknown[], skip: number): string[] {
   if (words.length === 0)
     throw new ServiceError('bad_request', 'The path is missing.', { remedy: 'Name at least one.' });
   return words.map(insidePath);
+}
+
+export const WORKSPACE = '/workspace';
+
+/** The absolute path or pattern inside a sandbox. Throws `bad_request` for an empty one. */
+export function insidePath(text: string): string {
+  if (text === '')
+    throw new ServiceError('bad_request', 'The path is empty.', { remedy: 'Name a file or folder.' });
+  return text.startsWith('/') ? text : `${WORKSPACE}/${text}`;
 }

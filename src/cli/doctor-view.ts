@@ -2,7 +2,7 @@
 // where the eye rests on a terminal.
 import { printable } from '../domain/printable.ts';
 import type { CheckResult, DoctorReport, GroupResult, Verdict } from '../schema/doctor.ts';
-import { columnsOf } from './columns.ts';
+import { columnsOf } from './fit-columns.ts';
 import { paintFor } from './paint.ts';
 import { hanging } from './render.ts';
 

@@ -1,8 +1,8 @@
 // The work of `svc events`: requests the events and formats each as a line of a table.
 import { printable } from '../domain/printable.ts';
 import { EVENT_TYPES, type Event, type EventQuery } from '../schema/event.ts';
-import { columnsOf } from './columns.ts';
 import { type ConnectionFlags, connect } from './connection.ts';
+import { columnsOf } from './fit-columns.ts';
 import { paintFor } from './paint.ts';
 import { hanging } from './render.ts';
 

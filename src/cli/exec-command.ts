@@ -1,15 +1,15 @@
 // Base of the commands that exit with the status of the command they ran.
 import { fstatSync } from 'node:fs';
 import type { ServiceError } from '../domain/errors.ts';
+import { ClientCommand } from './client-command.ts';
 import type { ExecOutcome, OutputMode } from './exec.ts';
-import { SvcCommand } from './svc-command.ts';
 
 /** A failure of svc itself, as in `docker exec` and env(1). */
 const OUR_FAILURE = 125;
 /** The command timed out, as in timeout(1). */
 const TIMED_OUT = 124;
 
-export abstract class ExecCommand extends SvcCommand<ExecOutcome> {
+export abstract class ExecCommand extends ClientCommand {
   protected override exitCodeOf(failure: ServiceError): number {
     return failure.code === 'timeout' && failure.details?.exec_id !== undefined ? TIMED_OUT : OUR_FAILURE;
   }

@@ -1,7 +1,7 @@
 // Flags of `sandbox exec` and `sandbox run`, and the exec request they describe.
 import { Flags } from '@oclif/core';
 import type { ExecRequest } from '../schema/exec.ts';
-import { insidePath } from './sandbox-path.ts';
+import { insidePath } from './args.ts';
 import { pairs } from './spawn-flags.ts';
 
 export const execFlags = {

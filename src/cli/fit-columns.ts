@@ -1,5 +1,5 @@
 // Fits a table to a terminal: texts wrap within their column, at spaces first; only a single long word is cut.
-import { columnsOf } from './columns.ts';
+import stringWidth from 'string-width';
 
 export interface Cells {
   titles: readonly string[];
@@ -57,3 +57,8 @@ function pieces(word: string, width: number): string[] {
   }
   return cut;
 }
+
+const PLAIN = /^[\x20-\x7e]*$/;
+
+/** 2 for East Asian wide characters and emoji, 0 for marks. */
+export const columnsOf = (text: string): number => (PLAIN.test(text) ? text.length : stringWidth(text));

@@ -1,5 +1,6 @@
 // MicroVM images as text for people.
 import type { ImageBuildReport, ImageItem } from '../schema/image-report.ts';
+import type { Snapshot } from '../schema/snapshot.ts';
 import { type Column, facts, sizeText, table } from './render.ts';
 
 /** Progress texts by stage. */
@@ -33,4 +34,16 @@ export function imageBuiltText(report: ImageBuildReport): string {
     ['warnings', report.warnings],
     ['took', `${(report.duration_ms / 1000).toFixed(1)} s`],
   ]);
+}
+
+const SNAPSHOT_COLUMNS: Column<Snapshot>[] = [
+  { title: 'image', value: ({ image }) => image },
+  { title: 'kernel', value: ({ kernel }) => kernel },
+  { title: 'size', value: ({ size }) => sizeText(size), align: 'right' },
+  { title: 'created', value: ({ created_at }) => created_at },
+  { title: 'provider', value: ({ provider }) => provider },
+];
+
+export function snapshotTable(snapshots: readonly Snapshot[]): string {
+  return table(snapshots, SNAPSHOT_COLUMNS, 'No snapshots.');
 }

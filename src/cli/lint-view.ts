@@ -1,7 +1,7 @@
 // A lint report as text for people: by topic, each finding with its source line and remedy.
 import { printable, printableJson } from '../domain/printable.ts';
 import type { LintFinding, LintReport } from '../schema/lint.ts';
-import { columnsOf } from './columns.ts';
+import { columnsOf } from './fit-columns.ts';
 import { paintFor } from './paint.ts';
 
 const LEVEL_WIDTH = 'warning'.length;

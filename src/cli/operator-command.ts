@@ -1,7 +1,7 @@
 // Base of commands that work on local files: shows progress, cleans up after Ctrl-C, and reports file system errors as
 // ServiceErrors.
 import { realClock } from '../host/clock.ts';
-import { INTERRUPTED, interruptible } from './interruption.ts';
+import { interruptible } from './interruption.ts';
 import { withLocalErrors } from './local-failure.ts';
 import { stageLineOn } from './progress.ts';
 import { SvcCommand } from './svc-command.ts';
@@ -11,7 +11,7 @@ export interface Watch {
   onStage(stage: string, done?: number, total?: number): void;
 }
 
-export abstract class OperatorCommand<Result> extends SvcCommand<Result | { interrupted: true }> {
+export abstract class OperatorCommand extends SvcCommand {
   /** Runs `work`; undefined if it was interrupted. `words` are the progress texts by stage. */
   protected async watched<T>(
     words: Readonly<Record<string, string>>,
@@ -26,10 +26,5 @@ export abstract class OperatorCommand<Result> extends SvcCommand<Result | { inte
       (signal) => withLocalErrors(work({ signal, onStage })),
       () => undefined,
     ).finally(line.end);
-  }
-
-  protected interrupted(): { interrupted: true } {
-    process.exitCode = INTERRUPTED;
-    return { interrupted: true };
   }
 }

@@ -1,7 +1,6 @@
 // Tables, blocks of facts, and ages for people. Programs read --json, so the columns here may change.
 import { printable } from '../domain/printable.ts';
-import { columnsOf } from './columns.ts';
-import { type Cells, fittedWidths, wrapped } from './fit-columns.ts';
+import { type Cells, columnsOf, fittedWidths, wrapped } from './fit-columns.ts';
 import { paintFor } from './paint.ts';
 
 export interface Column<Row> {

@@ -1,4 +1,6 @@
 // Sandboxes as text for people.
+
+import type { ExecItem } from '../schema/exec.ts';
 import type { Sandbox } from '../schema/sandbox.ts';
 import { age, type Column, facts, table } from './render.ts';
 
@@ -41,4 +43,18 @@ export function sandboxFacts(sandbox: Sandbox): string {
     ['warnings', sandbox.warnings ?? []],
     ['metadata', Object.entries(sandbox.metadata).map(([key, value]) => `${key}=${value}`)],
   ]);
+}
+
+const execColumns = (now: number): Column<ExecItem>[] => [
+  { title: 'id', value: ({ exec_id }) => exec_id },
+  { title: 'state', value: ({ state }) => state },
+  { title: 'exit', value: ({ exit_code, signal }) => signal ?? exit_code, align: 'right' },
+  { title: 'detached', value: ({ detached }) => (detached ? 'yes' : undefined) },
+  { title: 'age', value: ({ started_at }) => age(started_at, now), align: 'right' },
+  { title: 'command', value: ({ command }) => command },
+];
+
+/** `now` is ms since 1970, for ages. */
+export function execTable(items: readonly ExecItem[], now: number): string {
+  return table(items, execColumns(now), 'No commands.');
 }

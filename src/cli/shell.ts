@@ -2,9 +2,9 @@
 
 import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { insidePath } from './args.ts';
 import type { ExecOutcome } from './exec.ts';
 import type { LiveCommand, LiveRequest } from './live-exec.ts';
-import { insidePath } from './sandbox-path.ts';
 import { passing } from './sink.ts';
 
 /** Prefers bash. A login shell reads the profile of the image. */

@@ -28,7 +28,10 @@ export function splitCommand(argv: readonly string[], terms: Terms): Split {
   if (argv.includes('--help')) return { own: [...argv], words: [] };
   const at = dashes >= 0 ? dashes : commandAt(argv, terms);
   const [own, words] = [argv.slice(0, at), dashes >= 0 ? [] : argv.slice(at)];
-  if (words.length === 0 && !terms.isOptional) throw noCommand(own, terms);
+  if (words.length === 0 && !terms.isOptional)
+    throw new ServiceError('bad_request', 'No command was given.', {
+      remedy: `Put it after --, for example: ${typed([...own, '--', 'python3', '-V'], terms)}`,
+    });
   const flag = words.find((word) => word.startsWith('-') && word !== '-');
   if (flag === undefined) return { own, words };
   throw new ServiceError('bad_request', `It is not clear whether ${flag} is for svc or for the command.`, {
@@ -54,12 +57,6 @@ function takesNext(word: string, flags: Terms['flags']): boolean {
   const of = (char: string) => Object.values(flags).find((flag) => flag.char === char)?.type === 'option';
   const first = [...word.slice(1)].findIndex(of);
   return first >= 0 && first === word.length - 2;
-}
-
-function noCommand(own: readonly string[], terms: Terms): ServiceError {
-  return new ServiceError('bad_request', 'No command was given.', {
-    remedy: `Put it after --, for example: ${typed([...own, '--', 'python3', '-V'], terms)}`,
-  });
 }
 
 function typed(words: readonly string[], { command }: Terms): string {

@@ -5,14 +5,27 @@ import { Command } from '@oclif/core';
 import type { ServiceError } from '../domain/errors.ts';
 import { printable, printableJson } from '../domain/printable.ts';
 import { asFailure, failureJson, failureText, usageFailure } from './failure.ts';
+import { INTERRUPTED } from './interruption.ts';
 import { exitOnOutputError } from './output-errors.ts';
 import { print } from './print.ts';
 
-export abstract class SvcCommand<Result> extends Command {
+export abstract class SvcCommand extends Command {
   static override enableJsonFlag = true;
 
   /** Returns the result that `--json` prints. */
-  abstract override run(): Promise<Result>;
+  abstract override run(): Promise<unknown>;
+
+  /** Prints `result` as `text` shows it, and returns it for --json. */
+  protected show<T>(result: T, text: (result: T) => string): T {
+    this.log(text(result));
+    return result;
+  }
+
+  /** Sets the exit code for a command that Ctrl-C ended, and returns its result. */
+  protected interrupted(): { interrupted: true } {
+    process.exitCode = INTERRUPTED;
+    return { interrupted: true };
+  }
 
   /** The exit code of a failure; commands can override it. */
   protected exitCodeOf(failure: ServiceError): number {

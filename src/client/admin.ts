@@ -2,51 +2,47 @@
 import type { AuditQuery, AuditRecord } from '../schema/audit.ts';
 import type { Diagnostics, DiagnosticsQuery, MetricsBody } from '../schema/diagnostics.ts';
 import type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
-import { type CallTerms, type Connection, readJson, readText, send, sendForJson } from './call.ts';
+import { type CallTerms, nextOf, readText } from './call.ts';
+import { ClientPart } from './client-part.ts';
 
 /** The largest answer: 1,000 audit records of the longest texts, escaped. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
-export class AdminClient {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
+export class AdminClient extends ClientPart {
   providers({ signal }: CallTerms = {}): Promise<ProviderItem[]> {
-    return sendForJson(this.#connection, 'adminListProviders', { signal });
+    return this.call('adminListProviders', { signal });
   }
 
   provider(name: string, { signal }: CallTerms = {}): Promise<ProviderDetail> {
-    return sendForJson(this.#connection, 'adminGetProvider', { params: { name }, signal });
+    return this.call('adminGetProvider', { params: { name }, signal });
   }
 
   /** Checks all providers now. */
   testProviders({ signal }: CallTerms = {}): Promise<ProviderTests> {
-    return sendForJson(this.#connection, 'testProviders', { signal });
+    return this.call('testProviders', { signal });
   }
 
   metrics({ signal }: CallTerms = {}): Promise<MetricsBody> {
-    return sendForJson(this.#connection, 'adminMetrics', { signal });
+    return this.call('adminMetrics', { signal });
   }
 
   /** The metrics in the Prometheus text format. */
   async metricsText({ signal }: CallTerms = {}): Promise<string> {
-    return readText(await send(this.#connection, 'adminMetricsText', { signal }), { limit: MAX_TEXT_BYTES });
+    return readText(await this.send('adminMetricsText', { signal }), { limit: MAX_TEXT_BYTES });
   }
 
   diagnostics(query: DiagnosticsQuery = {}, { signal }: CallTerms = {}): Promise<Diagnostics> {
-    return sendForJson(this.#connection, 'adminDiagnostics', { query, signal });
+    return this.call('adminDiagnostics', { query, signal });
   }
 
   /** One page, newest first. */
   async auditPage(
     query: AuditQuery = {},
-    { signal }: CallTerms = {},
+    terms: CallTerms = {},
   ): Promise<{ records: AuditRecord[]; next_cursor?: string }> {
-    const answer = await send(this.#connection, 'listAudit', { query: { ...query, format: 'json' }, signal });
-    return { records: await readJson<AuditRecord[]>(answer, signal), ...nextOf(answer) };
+    const asJson = { ...query, format: 'json' as const };
+    const [records, next] = await this.listPage<AuditRecord>('listAudit', asJson, terms);
+    return { records, ...next };
   }
 
   /** One page as CSV with a header line. */
@@ -54,12 +50,7 @@ export class AdminClient {
     query: AuditQuery = {},
     { signal }: CallTerms = {},
   ): Promise<{ csv: string; next_cursor?: string }> {
-    const answer = await send(this.#connection, 'listAudit', { query: { ...query, format: 'csv' }, signal });
+    const answer = await this.send('listAudit', { query: { ...query, format: 'csv' }, signal });
     return { csv: await readText(answer, { limit: MAX_TEXT_BYTES }), ...nextOf(answer) };
   }
-}
-
-function nextOf({ headers }: Awaited<ReturnType<typeof send>>): { next_cursor?: string } {
-  const next = headers['x-next-cursor'];
-  return typeof next === 'string' ? { next_cursor: next } : {};
 }

@@ -30,6 +30,14 @@ export interface ExecTerms extends CallTerms {
   idempotencyKey?: string;
 }
 
+/** The signal, and the header of the key. */
+export function keyedTerms({
+  signal,
+  idempotencyKey: key,
+}: ExecTerms): Pick<CallOptions, 'signal' | 'headers'> {
+  return { signal, ...(key !== undefined && { headers: { 'idempotency-key': key } }) };
+}
+
 /** Some calls also accept a signal alone, for compatibility. */
 export function termsOf<T extends CallTerms>(given: T | AbortSignal | undefined): Partial<T> & CallTerms {
   if (given instanceof AbortSignal) return { signal: given } as Partial<T> & CallTerms;
@@ -98,6 +106,12 @@ async function sendOnce(connection: Connection, id: RouteId, options: CallOption
   }
   if (answer.statusCode < 400) return answer;
   throw await failureFrom(answer);
+}
+
+/** The cursor of the next page. */
+export function nextOf({ headers }: ClientAnswer): { next_cursor?: string } {
+  const next = headers['x-next-cursor'];
+  return typeof next === 'string' ? { next_cursor: next } : {};
 }
 
 export async function sendForJson<T>(

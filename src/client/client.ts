@@ -20,6 +20,8 @@ import {
   type CallTerms,
   type Connection,
   type ExecTerms,
+  keyedTerms,
+  nextOf,
   readJson,
   send,
   sendForJson,
@@ -32,9 +34,8 @@ import { FilesClient } from './files.ts';
 import { followedLines, jsonLines } from './lines.ts';
 import { QuotasClient } from './quotas.ts';
 import type { ExecSocket, SocketRequest } from './socket.ts';
-import { SystemClient } from './system.ts';
+import { SystemClient, WorkersClient } from './system.ts';
 import { TemplatesClient } from './templates.ts';
-import { WorkersClient } from './workers.ts';
 
 /** Filters; labels as `metadata.<key>`. */
 export type ListQuery = SandboxListQuery & { [label: `metadata.${string}`]: string };
@@ -72,16 +73,8 @@ export class Client {
   }
 
   /** The same key returns the same sandbox for 24 h. */
-  spawn(
-    request: SpawnRequest = {},
-    options: { idempotencyKey?: string; signal?: AbortSignal } = {},
-  ): Promise<Sandbox> {
-    const { idempotencyKey: key, signal } = options;
-    return this.#call('spawnSandbox', {
-      json: request,
-      signal,
-      ...(key !== undefined && { headers: { 'idempotency-key': key } }),
-    });
+  spawn(request: SpawnRequest = {}, terms: ExecTerms = {}): Promise<Sandbox> {
+    return this.#call('spawnSandbox', { json: request, ...keyedTerms(terms) });
   }
 
   /** Checks whether a spawn would be admitted now. Creates nothing. */
@@ -96,9 +89,7 @@ export class Client {
   /** One page, newest first. */
   async page(query: ListQuery = {}, { signal }: CallTerms = {}): Promise<SandboxPage> {
     const answer = await send(this.#connection, 'listSandboxes', { query, signal });
-    const next = answer.headers['x-next-cursor'];
-    const sandboxes = await readJson<Sandbox[]>(answer, signal);
-    return typeof next === 'string' ? { sandboxes, next_cursor: next } : { sandboxes };
+    return { sandboxes: await readJson<Sandbox[]>(answer, signal), ...nextOf(answer) };
   }
 
   /** All sandboxes; fetches pages on demand. */
@@ -202,7 +193,5 @@ export class Client {
 }
 
 function execOptions(id: string, terms: ExecTerms | AbortSignal | undefined): CallOptions {
-  const { signal, idempotencyKey: key } = termsOf<ExecTerms>(terms);
-  const headers = key === undefined ? {} : { headers: { 'idempotency-key': key } };
-  return { params: { id }, signal, timeoutMs: 0, ...headers };
+  return { params: { id }, timeoutMs: 0, ...keyedTerms(termsOf<ExecTerms>(terms)) };
 }

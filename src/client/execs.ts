@@ -1,30 +1,22 @@
 // Detached commands: they outlive the call, the client and the server.
 import type { ExecDetached, ExecItem, ExecLine, ExecOutputQuery, ExecRequest } from '../schema/exec.ts';
-import { type CallTerms, type Connection, type ExecTerms, sendForJson, termsOf } from './call.ts';
-import { followedLines } from './lines.ts';
+import { type CallTerms, type ExecTerms, keyedTerms, termsOf } from './call.ts';
+import { ClientPart } from './client-part.ts';
 
-export class ExecsClient {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
+export class ExecsClient extends ClientPart {
   /** Resolves with the id of the running command. */
   async detach(id: string, request: ExecRequest, terms: ExecTerms = {}): Promise<string> {
-    const { signal, idempotencyKey: key } = terms;
-    const headers = key === undefined ? {} : { headers: { 'idempotency-key': key } };
-    const call = { params: { id }, json: { ...request, detach: true }, signal, ...headers };
-    return (await sendForJson<ExecDetached>(this.#connection, 'exec', call)).exec_id;
+    const call = { params: { id }, json: { ...request, detach: true }, ...keyedTerms(terms) };
+    return (await this.call<ExecDetached>('exec', call)).exec_id;
   }
 
   /** Newest first. */
   list(id: string, { signal }: CallTerms = {}): Promise<ExecItem[]> {
-    return sendForJson(this.#connection, 'listExecs', { params: { id }, signal });
+    return this.call('listExecs', { params: { id }, signal });
   }
 
   get(id: string, exec_id: string, { signal }: CallTerms = {}): Promise<ExecItem> {
-    return sendForJson(this.#connection, 'getExec', { params: { id, exec_id }, signal });
+    return this.call('getExec', { params: { id, exec_id }, signal });
   }
 
   /** The kept output of a detached command, then new output if `follow`. Leaving the loop leaves the command running. */
@@ -35,12 +27,12 @@ export class ExecsClient {
     terms?: CallTerms | AbortSignal,
   ): AsyncGenerator<ExecLine> {
     const call = { params: { id, exec_id }, query, signal: termsOf(terms).signal };
-    yield* followedLines<ExecLine>(this.#connection, 'execOutput', call);
+    yield* this.follow<ExecLine>('execOutput', call);
   }
 
   /** `name` is a signal such as SIGTERM. */
   async signal(id: string, exec_id: string, name: string, { signal }: CallTerms = {}): Promise<void> {
     const call = { params: { id, exec_id }, json: { signal: name }, signal };
-    await sendForJson(this.#connection, 'signalExec', call);
+    await this.call('signalExec', call);
   }
 }

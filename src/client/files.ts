@@ -2,14 +2,8 @@
 import { PassThrough, type Readable } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
-import {
-  type CallTerms,
-  type ClientAnswer,
-  type Connection,
-  send,
-  sendForJson,
-  transportFailure,
-} from './call.ts';
+import { type CallTerms, type ClientAnswer, transportFailure } from './call.ts';
+import { ClientPart } from './client-part.ts';
 
 /** Content of a file. A stream can be sent once; a function that creates one allows retries. */
 export type Content = string | Uint8Array | Readable | (() => Readable | Promise<Readable>);
@@ -22,16 +16,10 @@ export interface ReadFile {
 }
 
 /** All paths must be absolute; others reject with `bad_request` before anything is sent. */
-export class FilesClient {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
+export class FilesClient extends ClientPart {
   /** `range` is a header value such as `bytes=0-99`. The caller must read or destroy the content. */
   async open(id: string, path: string, options: CallTerms & { range?: string } = {}): Promise<ReadFile> {
-    const answer = await send(this.#connection, 'readFile', {
+    const answer = await this.send('readFile', {
       params: { id },
       query: { path: absolute(path) },
       signal: options.signal,
@@ -54,7 +42,7 @@ export class FilesClient {
     content: Content,
     options: CallTerms & { mode?: string } = {},
   ): Promise<FileWritten> {
-    return sendForJson(this.#connection, 'putFile', {
+    return this.call('putFile', {
       params: { id, path: absolute(path).slice(1) },
       query: { mode: options.mode },
       bytes: content,
@@ -64,7 +52,7 @@ export class FilesClient {
   }
 
   stat(id: string, path: string, { signal }: CallTerms = {}): Promise<FileInfo> {
-    return sendForJson(this.#connection, 'statFile', {
+    return this.call('statFile', {
       params: { id },
       query: { path: absolute(path) },
       signal,
@@ -72,7 +60,7 @@ export class FilesClient {
   }
 
   list(id: string, path = '/', depth = 1, { signal }: CallTerms = {}): Promise<FileInfo[]> {
-    return sendForJson(this.#connection, 'listFiles', {
+    return this.call('listFiles', {
       params: { id },
       query: { path: absolute(path), depth },
       signal,
@@ -80,7 +68,7 @@ export class FilesClient {
   }
 
   glob(id: string, pattern: string, { signal }: CallTerms = {}): Promise<string[]> {
-    return sendForJson(this.#connection, 'globFiles', {
+    return this.call('globFiles', {
       params: { id },
       query: { pattern: absolute(pattern) },
       signal,
@@ -89,12 +77,12 @@ export class FilesClient {
 
   async move(id: string, old_path: string, new_path: string, { signal }: CallTerms = {}): Promise<void> {
     const json = { old_path: absolute(old_path), new_path: absolute(new_path) };
-    await sendForJson(this.#connection, 'moveFile', { params: { id }, json, signal });
+    await this.call('moveFile', { params: { id }, json, signal });
   }
 
   async chmod(id: string, path: string, mode: string, { signal }: CallTerms = {}): Promise<void> {
     const json = { path: absolute(path), mode };
-    await sendForJson(this.#connection, 'chmodFile', { params: { id }, json, signal });
+    await this.call('chmodFile', { params: { id }, json, signal });
   }
 
   async mkdir(
@@ -103,11 +91,11 @@ export class FilesClient {
     { signal, ...options }: CallTerms & { mode?: string; parents?: boolean } = {},
   ): Promise<void> {
     const json = { path: absolute(path), ...options };
-    await sendForJson(this.#connection, 'makeDirectory', { params: { id }, json, signal });
+    await this.call('makeDirectory', { params: { id }, json, signal });
   }
 
   async remove(id: string, path: string, options: CallTerms & { recursive?: boolean } = {}): Promise<void> {
-    await sendForJson(this.#connection, 'removeFile', {
+    await this.call('removeFile', {
       params: { id },
       query: { path: absolute(path), recursive: options.recursive },
       signal: options.signal,

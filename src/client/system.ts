@@ -4,51 +4,73 @@ import type { PoolStatus } from '../schema/pool.ts';
 import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
 import type { Snapshot } from '../schema/snapshot.ts';
 import type { Health, Live, Ready } from '../schema/system.ts';
-import { type CallTerms, type Connection, sendForJson } from './call.ts';
+import type { HeartbeatBody, Worker } from '../schema/worker.ts';
+import type { CallTerms } from './call.ts';
+import { ClientPart } from './client-part.ts';
 
-export class SystemClient {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
+export class SystemClient extends ClientPart {
   live({ signal }: CallTerms = {}): Promise<Live> {
-    return sendForJson(this.#connection, 'live', { signal });
+    return this.call('live', { signal });
   }
 
   /** Throws `unavailable` while no provider is healthy. */
   ready({ signal }: CallTerms = {}): Promise<Ready> {
-    return sendForJson(this.#connection, 'ready', { signal });
+    return this.call('ready', { signal });
   }
 
   health({ signal }: CallTerms = {}): Promise<Health> {
-    return sendForJson(this.#connection, 'health', { signal });
+    return this.call('health', { signal });
   }
 
   providers({ signal }: CallTerms = {}): Promise<ProviderItem[]> {
-    return sendForJson(this.#connection, 'listProviders', { signal });
+    return this.call('listProviders', { signal });
   }
 
   provider(name: string, { signal }: CallTerms = {}): Promise<ProviderDetail> {
-    return sendForJson(this.#connection, 'getProvider', { params: { name }, signal });
+    return this.call('getProvider', { params: { name }, signal });
   }
 
   pool({ signal }: CallTerms = {}): Promise<PoolStatus> {
-    return sendForJson(this.#connection, 'poolStatus', { signal });
+    return this.call('poolStatus', { signal });
   }
 
   /** Newest first. */
   snapshots({ signal }: CallTerms = {}): Promise<Snapshot[]> {
-    return sendForJson(this.#connection, 'listSnapshots', { signal });
+    return this.call('listSnapshots', { signal });
   }
 
   /** Metrics as JSON. */
   metrics({ signal }: CallTerms = {}): Promise<MetricsBody> {
-    return sendForJson(this.#connection, 'metrics', { signal });
+    return this.call('metrics', { signal });
   }
 
   diagnostics({ signal }: CallTerms = {}): Promise<Diagnostics> {
-    return sendForJson(this.#connection, 'diagnostics', { signal });
+    return this.call('diagnostics', { signal });
+  }
+}
+
+export class WorkersClient extends ClientPart {
+  /** Sorted by id; `local` is the server itself. */
+  list({ signal }: CallTerms = {}): Promise<Worker[]> {
+    return this.call('listWorkers', { signal });
+  }
+
+  get(worker_id: string, { signal }: CallTerms = {}): Promise<Worker> {
+    return this.call('getWorker', { params: { worker_id }, signal });
+  }
+
+  /** Stops assigning sandboxes to the worker; with `drain` false starts again. */
+  drain(worker_id: string, drain = true, { signal }: CallTerms = {}): Promise<Worker> {
+    return this.call('drainWorker', { params: { worker_id }, json: { drain }, signal });
+  }
+
+  /** Rejects with `conflict` for `local` and for a worker that has sandboxes. */
+  async remove(worker_id: string, { signal }: CallTerms = {}): Promise<void> {
+    await this.call('removeWorker', { params: { worker_id }, signal });
+  }
+
+  /** Overwrites the worker's status. */
+  repair(worker_id: string, body: HeartbeatBody, { signal }: CallTerms = {}): Promise<Worker> {
+    return this.call('repairWorker', { params: { worker_id }, json: body, signal });
   }
 }

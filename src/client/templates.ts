@@ -7,32 +7,25 @@ import type {
   TemplateSpawn,
   TemplateUpdate,
 } from '../schema/template.ts';
-import { type CallTerms, type Connection, readJson, send, sendForJson } from './call.ts';
+import { type CallTerms, type ExecTerms, keyedTerms } from './call.ts';
+import { ClientPart } from './client-part.ts';
 
-export class TemplatesClient {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
+export class TemplatesClient extends ClientPart {
   /** One page, newest first. */
   async page(
     query: TemplateListQuery = {},
-    { signal }: CallTerms = {},
+    terms: CallTerms = {},
   ): Promise<{ templates: Template[]; next_cursor?: string }> {
-    const answer = await send(this.#connection, 'listTemplates', { query, signal });
-    const next = answer.headers['x-next-cursor'];
-    const templates = await readJson<Template[]>(answer, signal);
-    return typeof next === 'string' ? { templates, next_cursor: next } : { templates };
+    const [templates, next] = await this.listPage<Template>('listTemplates', query, terms);
+    return { templates, ...next };
   }
 
   get(name: string, { signal }: CallTerms = {}): Promise<Template> {
-    return sendForJson(this.#connection, 'getTemplate', { params: { name }, signal });
+    return this.call('getTemplate', { params: { name }, signal });
   }
 
   create(template: TemplateCreate, { signal }: CallTerms = {}): Promise<Template> {
-    return sendForJson(this.#connection, 'createTemplate', { json: template, signal });
+    return this.call('createTemplate', { json: template, signal });
   }
 
   /** Replaces the template. With `version`, rejects with `precondition_failed` if it is not the current one. */
@@ -43,7 +36,7 @@ export class TemplatesClient {
     { signal }: CallTerms = {},
   ): Promise<Template> {
     const headers = version === undefined ? {} : { headers: { 'if-match': `"${version}"` } };
-    return sendForJson(this.#connection, 'updateTemplate', {
+    return this.call('updateTemplate', {
       params: { name },
       json: template,
       ...headers,
@@ -52,21 +45,15 @@ export class TemplatesClient {
   }
 
   async delete(name: string, { signal }: CallTerms = {}): Promise<void> {
-    await sendForJson(this.#connection, 'deleteTemplate', { params: { name }, signal });
+    await this.call('deleteTemplate', { params: { name }, signal });
   }
 
   /** The same key returns the same sandbox for 24 h. */
-  spawn(
-    name: string,
-    overrides: TemplateSpawn = {},
-    options: { idempotencyKey?: string; signal?: AbortSignal } = {},
-  ): Promise<Sandbox> {
-    const { idempotencyKey: key, signal } = options;
-    return sendForJson(this.#connection, 'spawnTemplate', {
+  spawn(name: string, overrides: TemplateSpawn = {}, terms: ExecTerms = {}): Promise<Sandbox> {
+    return this.call('spawnTemplate', {
       params: { name },
       json: overrides,
-      signal,
-      ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+      ...keyedTerms(terms),
     });
   }
 }

@@ -7,7 +7,7 @@ import { doctorHere } from '../../src/app/doctor.ts';
 import { productionFiles } from '../../src/app/first-config.ts';
 import { runChecks } from '../../src/cli/check-progress.ts';
 import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';
-import type { DoctorDeps } from '../../src/ops/doctor/context.ts';
+import type { DoctorDeps } from '../../src/ops/doctor/check.ts';
 import { planDoctor } from '../../src/ops/doctor/doctor.ts';
 import { IMAGES } from '../support/hosts/engine.ts';
 import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';

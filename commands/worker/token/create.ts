@@ -1,12 +1,12 @@
 // svc worker token create
 import { Args, Flags } from '@oclif/core';
-import { configFlag } from '../../../src/cli/flags.ts';
+import { configFlag } from '../../../src/cli/config-flags.ts';
 import { line } from '../../../src/cli/print.ts';
 import { SvcCommand } from '../../../src/cli/svc-command.ts';
 import { WORKER_AUDIENCES } from '../../../src/domain/worker-token.ts';
 import { createWorkerToken } from '../../../src/ops/worker-tokens.ts';
 
-export default class WorkerTokenCreate extends SvcCommand<{ worker_id: string; token: string }> {
+export default class WorkerTokenCreate extends SvcCommand {
   static override summary = 'Print the secret of a worker, or a short-lived token.';
   static override description =
     "Run it on the host of the server, with its configuration. The secret is the worker's entry in auth.worker_tokens, otherwise one derived from auth.worker_signing_key and its id, otherwise the shared auth.worker_token. Give it to the worker as auth.worker_token_file. With --signed it prints a token with a limited lifetime, which is valid for heartbeats only.";
@@ -28,7 +28,7 @@ export default class WorkerTokenCreate extends SvcCommand<{ worker_id: string; t
     })(),
   };
 
-  async run(): Promise<{ worker_id: string; token: string }> {
+  async run() {
     const { args, flags } = await this.parse(WorkerTokenCreate);
     const token = createWorkerToken({ ...flags, id: args.id, file: flags.config });
     this.log(line`${token}`);

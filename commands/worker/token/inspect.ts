@@ -2,9 +2,9 @@
 import { Args } from '@oclif/core';
 import { SvcCommand } from '../../../src/cli/svc-command.ts';
 import { inspectedText, tokenGiven } from '../../../src/cli/worker-token-view.ts';
-import { type InspectedToken, inspectWorkerToken } from '../../../src/ops/worker-tokens.ts';
+import { inspectWorkerToken } from '../../../src/ops/worker-tokens.ts';
 
-export default class WorkerTokenInspect extends SvcCommand<InspectedToken> {
+export default class WorkerTokenInspect extends SvcCommand {
   static override summary = 'Show the content of a signed worker token.';
   static override description =
     'Needs no key and does not check the signature; see `svc worker token verify`.';
@@ -13,7 +13,7 @@ export default class WorkerTokenInspect extends SvcCommand<InspectedToken> {
     token: Args.string({ description: 'Token; - reads it from standard input.', required: true }),
   };
 
-  async run(): Promise<InspectedToken> {
+  async run() {
     const { args } = await this.parse(WorkerTokenInspect);
     const token = inspectWorkerToken(await tokenGiven(args.token));
     this.log(inspectedText(token));

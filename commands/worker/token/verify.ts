@@ -1,15 +1,15 @@
 // svc worker token verify
 import { Args, Flags } from '@oclif/core';
-import { configFlag } from '../../../src/cli/flags.ts';
+import { configFlag } from '../../../src/cli/config-flags.ts';
 import { SvcCommand } from '../../../src/cli/svc-command.ts';
 import { tokenGiven, verdictText } from '../../../src/cli/worker-token-view.ts';
 import { WORKER_AUDIENCES } from '../../../src/domain/worker-token.ts';
-import { type TokenVerdict, verifyWorkerToken } from '../../../src/ops/worker-tokens.ts';
+import { verifyWorkerToken } from '../../../src/ops/worker-tokens.ts';
 
 /** A check ran and found failures. */
 const FOUND = 3;
 
-export default class WorkerTokenVerify extends SvcCommand<TokenVerdict> {
+export default class WorkerTokenVerify extends SvcCommand {
   static override summary = 'Check a worker token against this configuration.';
   static override description =
     `Accepts a signed token, or with --id the secret of a worker. Exits with ${FOUND} and prints the reason when the token is not valid.`;
@@ -30,7 +30,7 @@ export default class WorkerTokenVerify extends SvcCommand<TokenVerdict> {
     })(),
   };
 
-  async run(): Promise<TokenVerdict> {
+  async run() {
     const { args, flags } = await this.parse(WorkerTokenVerify);
     const text = await tokenGiven(args.token);
     const verdict = verifyWorkerToken({ ...flags, id: flags.id, text, file: flags.config });

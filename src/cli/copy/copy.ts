@@ -5,15 +5,20 @@ import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from '../../client/client.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { printable } from '../../domain/printable.ts';
+import { insidePath } from '../args.ts';
+import { combinedFailure } from '../batch.ts';
 import { localFailure } from '../local-failure.ts';
 import type { Progress } from '../progress.ts';
-import { insidePath } from '../sandbox-path.ts';
+import { speedText } from '../progress.ts';
+import { sizeText } from '../render.ts';
 import type { Kind, Source, Target } from './endpoint.ts';
 import { localSource } from './local-source.ts';
 import { localTarget } from './local-target.ts';
 import { sandboxSource } from './sandbox-source.ts';
 import { sandboxTarget } from './sandbox-target.ts';
-import { type Tally, transfer } from './transfer.ts';
+import type { Tally } from './transfer.ts';
+import { transfer } from './transfer.ts';
 
 /** `ID:path`, `-`, or a path of this machine. */
 export type CopyEndpoint =
@@ -71,7 +76,8 @@ async function targetAt(client: Client, place: CopyEndpoint, { name }: Source): 
 function localRoot(path: string, name: string): string {
   try {
     if (kindHere(path) === 'dir') return join(realpathSync(path), name);
-    if (path.endsWith('/')) throw noFolder();
+    if (path.endsWith('/'))
+      throw new ServiceError('not_found', 'There is no such folder here.', { remedy: 'Make it first.' });
     const parent = realpathSync(dirname(resolve(path)));
     const place = join(parent, posix.basename(resolve(path)));
     return lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() ? realpathSync(place) : place;
@@ -84,10 +90,6 @@ function kindHere(path: string): Kind {
   const facts = statSync(path, { throwIfNoEntry: false });
   if (!facts) return 'absent';
   return facts.isDirectory() ? 'dir' : 'file';
-}
-
-function noFolder(): ServiceError {
-  return new ServiceError('not_found', 'There is no such folder here.', { remedy: 'Make it first.' });
 }
 
 async function kindInside(client: Client, id: string, path: string): Promise<Kind> {
@@ -126,4 +128,35 @@ function outputTarget(output: Writable): Target {
     link: refuse,
     end: async () => undefined,
   };
+}
+
+const MOST_NAMED = 100;
+
+export interface CopyReport extends CopyRequest, Omit<Tally, 'failed'> {
+  duration_ms: number;
+}
+
+/** The report. Throws one failure that names what was not copied. */
+export function reported(ends: CopyRequest, { failed, ...tally }: Tally, duration_ms: number): CopyReport {
+  if (failed.length === 0) return { ...ends, ...tally, duration_ms };
+  const all = failed.length + tally.files + tally.folders + tally.links;
+  throw combinedFailure(failed, `${failed.length} of ${all} were not copied.`);
+}
+
+export function reportText({ files, folders, links, bytes, duration_ms, left_out }: CopyReport): string {
+  const counts = [counted(files, 'file'), counted(folders, 'folder'), counted(links, 'link')];
+  const what = counts.filter((text) => text !== undefined).join(', ') || 'nothing';
+  const seconds = (duration_ms / 1000).toFixed(1);
+  const lines = left_out
+    .slice(0, MOST_NAMED)
+    .map(({ path, reason }) => `left out: ${printable(path)}: ${printable(reason)}`);
+  if (left_out.length > MOST_NAMED) lines.push(`left out: ${left_out.length - MOST_NAMED} more`);
+  return [...lines, `${what}, ${sizeText(bytes)} in ${seconds} s (${speedText(bytes, duration_ms)})`].join(
+    '\n',
+  );
+}
+
+function counted(count: number, noun: string): string | undefined {
+  if (count === 0) return undefined;
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

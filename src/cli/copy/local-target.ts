@@ -8,7 +8,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { withLocalErrors } from '../local-failure.ts';
 import { sizeText } from '../render.ts';
 import type { FileEntry, Target } from './endpoint.ts';
-import { staysInside } from './names.ts';
+import { staysInside } from './endpoint.ts';
 
 let temporaries = 0;
 

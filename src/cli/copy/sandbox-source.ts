@@ -6,7 +6,7 @@ import type { Client } from '../../client/client.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { FileInfo } from '../../schema/file.ts';
 import type { Entry, FileEntry, Source } from './endpoint.ts';
-import { namesContent, pathBelow } from './names.ts';
+import { namesContent, pathBelow } from './endpoint.ts';
 
 /** The deepest that one listing goes (docs/design/api.md#files). */
 const DEPTH = 64;

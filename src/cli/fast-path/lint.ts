@@ -1,9 +1,8 @@
 // The work of `svc config lint`, shared by the oclif command and the fast path (main.ts).
 
 import { withBaseline } from '../../ops/lint/baseline.ts';
-import { githubAnnotations } from '../../ops/lint/github.ts';
+import { githubAnnotations, sarifLog } from '../../ops/lint/formats.ts';
 import { filesHere, type LintRequest, lintConfig } from '../../ops/lint/lint.ts';
-import { sarifLog } from '../../ops/lint/sarif.ts';
 import type { SarifMaker } from '../../ops/sarif.ts';
 import type { LintReport } from '../../schema/lint.ts';
 import { lintDocument, lintSummary, lintText } from '../lint-view.ts';

@@ -4,12 +4,11 @@ import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { withinDeadline } from '../../providers/deadline.ts';
 import type { CheckResult, DoctorReport, Verdict } from '../../schema/doctor.ts';
 import { keepProcessAlive } from '../doctor/keep-process-alive.ts';
+import type { Rule, RuleGroup } from './client.ts';
 import { ConformanceClient, type ConformanceClientDeps } from './client.ts';
-import type { Rule, RuleGroup } from './rule.ts';
 import { COMMANDS, COURSE } from './rules/commands.ts';
 import { FILES } from './rules/files.ts';
-import { REACH } from './rules/reach.ts';
-import { END, SANDBOXES } from './rules/sandboxes.ts';
+import { END, REACH, SANDBOXES } from './rules/sandboxes.ts';
 
 const DEADLINE_MS = 20_000;
 const CLEANING_MS = 30_000;

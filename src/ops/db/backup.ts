@@ -5,15 +5,14 @@ import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { BackupReport, VerifyReport } from '../../schema/db-report.ts';
+import { lockInode } from '../../store/sqlite/inode-lock.ts';
 import { rowsOf } from '../../store/sqlite/inspect.ts';
 import { copyOnline } from '../../store/sqlite/online-copy.ts';
-import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
-import { holdTarget } from './backup-target.ts';
+import { fileOf, isSameFile, walBytes } from '../../store/sqlite/reader.ts';
 import { type Checker, openChecker } from './checker.ts';
 import { hashFile } from './copy-file.ts';
 import { type PartFile, partFile, refuseTaken } from './part-file.ts';
 import { requireSpace } from './space.ts';
-import type { TaskOptions } from './stage.ts';
 
 export interface BackupRequest extends TaskOptions {
   database: string;
@@ -101,3 +100,34 @@ const remedyFor = ({ checks }: VerifyReport) =>
 
 const isForeign = ({ checks }: VerifyReport) =>
   checks.some(({ id, problems }) => id === 'identity' && problems.length > 0);
+
+/**
+ * Holds the file at `output`, if there is one, so that no server begins with it; what it returns lets go. Throws `conflict`
+ * when a server has it, or a log stands beside it, `bad_request` when it is the database itself.
+ */
+export async function holdTarget(database: string, output: string): Promise<() => void> {
+  if (isSameFile(database, output))
+    throw new ServiceError('bad_request', 'The output and the database are the same file.', {
+      remedy: 'Use another file.',
+    });
+  if (walBytes(output) > 0)
+    throw new ServiceError(
+      'conflict',
+      'The output has a write-ahead log, so it is or was a database in use.',
+      {
+        remedy: 'Use another file. To replace a database, run `svc db restore`.',
+        details: { file: `${output}-wal` },
+      },
+    );
+  return existsSync(output) ? lockInode(output) : () => {};
+}
+
+export type Stage = 'copy' | 'check' | 'fold' | 'keep' | 'clear' | 'install' | 'migrate' | 'load';
+
+/** Called when a stage starts and, where bytes are copied, with its progress. */
+export type OnStage = (stage: Stage, done?: number, total?: number) => void;
+
+export interface TaskOptions {
+  signal?: AbortSignal | undefined;
+  onStage?: OnStage | undefined;
+}

@@ -15,14 +15,13 @@ import { forgetLoss } from '../../store/sqlite/loss-record.ts';
 import { settleCopy } from '../../store/sqlite/online-copy.ts';
 import { fileOf, isSameFile, walBytes } from '../../store/sqlite/reader.ts';
 import { refuseAliases } from '../../store/sqlite/refuse-aliases.ts';
+import type { TaskOptions } from './backup.ts';
 import { requireSound } from './backup.ts';
 import { openChecker } from './checker.ts';
 import { type Copied, copyHashed } from './copy-file.ts';
-import { giveTo, ownerOf } from './owner.ts';
 import { flush, type PartFile, partFile } from './part-file.ts';
-import { keepSafe, SIDECARS } from './safety-copy.ts';
+import { giveTo, keepSafe, ownerOf, SIDECARS } from './safety-copy.ts';
 import { requireSpace } from './space.ts';
-import type { TaskOptions } from './stage.ts';
 
 export interface RestoreRequest extends TaskOptions {
   input: string;

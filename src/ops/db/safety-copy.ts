@@ -1,8 +1,8 @@
 // The database that a restore replaces, kept beside it under a name of its own: one file, or, when SQLite cannot open
 // it, the file with whatever stands beside it, byte for byte.
-import { existsSync } from 'node:fs';
+import { chownSync, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { copyHashed } from './copy-file.ts';
-import { giveTo, ownerOf } from './owner.ts';
 import { partFile } from './part-file.ts';
 
 /** What belongs to a database beside its file. */
@@ -38,4 +38,21 @@ async function keep(from: string, to: string, signal: AbortSignal | undefined): 
   } finally {
     part.discard();
   }
+}
+
+// Who a database belongs to. Root restores for a service that runs as another user, who must find its files its own.
+export interface Owner {
+  uid: number;
+  gid: number;
+}
+
+/** The owner of the file, or of the folder that will hold it. */
+export function ownerOf(path: string): Owner {
+  const { uid, gid } = statSync(existsSync(path) ? path : dirname(path));
+  return { uid, gid };
+}
+
+/** Gives the file away where this process may; others make files of their own anyway. */
+export function giveTo(path: string, { uid, gid }: Owner): void {
+  if (process.getuid?.() === 0) chownSync(path, uid, gid);
 }

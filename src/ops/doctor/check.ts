@@ -1,7 +1,15 @@
 // What a check of `svc doctor` is. A check looks and reports; it changes nothing that stays. One that throws has failed.
+
+import { createHash } from 'node:crypto';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Clock, Ids, Random } from '../../domain/ports.ts';
+import type { Host } from '../../host/host.ts';
+import type { ProbeReport, Provider, ProviderSet } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
 import type { Verdict } from '../../schema/doctor.ts';
-import type { CheckContext } from './context.ts';
+import type { LintReport } from '../../schema/lint.ts';
+import type { ProviderKind } from '../../schema/provider.ts';
+import type { KnownRuntimes, TemplateImage } from '../../store/sqlite/offline-reads.ts';
 
 export interface Finding {
   verdict: Verdict;
@@ -46,3 +54,83 @@ export const skip = (message: string): Finding => ({ verdict: 'skip', message })
 /** `fail` where strangers rely on it, else `warn`. */
 export const failInProduction = ({ production }: CheckContext, message: string, remedy?: string): Finding =>
   production ? fail(message, remedy) : warn(message, remedy);
+
+export type Instance = KnownRuntimes['instance'];
+
+export interface DoctorDeps {
+  host: Host;
+  clock: Clock;
+  ids: Ids;
+  random: Random;
+  /** The version of Node, such as 20.19.0. */
+  nodeVersion: string;
+  production: boolean;
+  /** Ends the check that runs, and leaves the others out. */
+  signal: AbortSignal;
+  /** The configuration, or the throw that says why there is none. */
+  load(): LoadedConfig;
+  /** Judges the files that were loaded. */
+  lint(files: LoadedConfig['files']): LintReport;
+  /** Providers of an instance; the caller closes them. */
+  openProviders(config: Config, instance: Instance): Promise<ProviderSet>;
+  /** Reads the database without changing it; undefined when there is none. */
+  knownRuntimes(path: string): Promise<KnownRuntimes | undefined>;
+  /** Names of shared templates that carry `env`, as `knownRuntimes` reads; none without a database. */
+  sharedSecrets(path: string): Promise<string[]>;
+  /** The images of all templates, as `knownRuntimes` reads; none without a database. */
+  templateImages(path: string): Promise<TemplateImage[]>;
+}
+
+export interface CheckContext extends DoctorDeps {
+  loaded: LoadedConfig;
+  config: Config;
+  /** A provider under the doctor's own instance: it does not see the service's runtimes, nor the service its. */
+  provider(kind: ProviderKind): Promise<Provider>;
+  /** Its report, asked once. */
+  probe(kind: ProviderKind, signal: AbortSignal): Promise<ProbeReport>;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
+
+export function openContext(deps: DoctorDeps, loaded: LoadedConfig): CheckContext {
+  const { config } = loaded;
+  const probes = new Map<ProviderKind, Promise<ProbeReport>>();
+  let opened: Promise<ProviderSet> | undefined;
+  const provider = async (kind: ProviderKind) => {
+    opened ??= deps.openProviders(keepingNothing(config), doctorInstance(deps, config));
+    return (await opened).get(kind);
+  };
+  return {
+    ...deps,
+    loaded,
+    config,
+    provider,
+    probe: (kind, signal) => {
+      const asked = probes.get(kind) ?? provider(kind).then((one) => one.probe(signal));
+      probes.set(kind, asked);
+      return asked;
+    },
+    close: async () => {
+      await (await opened?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+/** A saved guest is for later ones, and as large as its memory: the doctor's single one would be left behind for nobody. */
+function keepingNothing(config: Config): Config {
+  const { microvm } = config.providers;
+  return { ...config, providers: { ...config.providers, microvm: { ...microvm, snapshots: false } } };
+}
+
+/** The same at each run on a database, so that a doctor finds what a killed one left behind. */
+function doctorInstance({ random }: DoctorDeps, { database }: Config): Instance {
+  const hex = createHash('sha256').update(`doctor of ${database.path}`).digest('hex');
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `4${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return { id: parts.join('-'), key: random.bytes(32).toString('hex') };
+}

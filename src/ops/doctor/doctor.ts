@@ -3,9 +3,17 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { withinDeadline } from '../../providers/deadline.ts';
 import type { CheckResult, DoctorReport, GroupResult, Verdict } from '../../schema/doctor.ts';
-import { type Check, type CheckGroup, type Finding, fail, skip } from './check.ts';
+import {
+  type Check,
+  type CheckContext,
+  type CheckGroup,
+  type DoctorDeps,
+  type Finding,
+  fail,
+  openContext,
+  skip,
+} from './check.ts';
 import { CONFIGURATION } from './checks/configuration.ts';
-import { type CheckContext, type DoctorDeps, openContext } from './context.ts';
 import { groupsFor, type Selection } from './groups.ts';
 import { keepProcessAlive } from './keep-process-alive.ts';
 

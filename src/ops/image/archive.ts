@@ -37,7 +37,10 @@ export async function* archiveBytes({ host, path, maxBytes }: ArchiveRequest): A
   try {
     for await (const chunk of bytes) {
       left -= chunk.length;
-      if (left < 0) throw tooLong();
+      if (left < 0)
+        throw new ServiceError('resource_limit', 'The decompressed archive is larger than the image.', {
+          remedy: 'Use a larger --size.',
+        });
       yield chunk;
     }
   } catch (error) {
@@ -89,9 +92,3 @@ function through(packed: AsyncIterable<Buffer>, unpacker: PassThrough | ReturnTy
 
 /** As zlib says it. */
 const isDamage = (error: unknown) => `${(error as { code?: unknown }).code}`.startsWith('Z_');
-
-function tooLong(): ServiceError {
-  return new ServiceError('resource_limit', 'The decompressed archive is larger than the image.', {
-    remedy: 'Use a larger --size.',
-  });
-}

@@ -56,7 +56,10 @@ function visit({ uid, seen, found }: Walk, path: Buffer, at: string): boolean {
     if (seen.has(inode)) return false;
     seen.add(inode);
   }
-  if (++found.inodes > MOST_ENTRIES) throw tooMany();
+  if (++found.inodes > MOST_ENTRIES)
+    throw new ServiceError('bad_request', 'The directory has more than a million entries.', {
+      remedy: 'Use the root directory of a guest, not of a machine.',
+    });
   if (facts.isSymbolicLink() && facts.size > SHORT_LINK) found.blocks++;
   if (facts.isFile()) {
     found.files++;
@@ -67,9 +70,3 @@ function visit({ uid, seen, found }: Walk, path: Buffer, at: string): boolean {
 }
 
 const blocksOf = (bytes: number) => Math.ceil(bytes / BLOCK);
-
-function tooMany(): ServiceError {
-  return new ServiceError('bad_request', 'The directory has more than a million entries.', {
-    remedy: 'Use the root directory of a guest, not of a machine.',
-  });
-}

@@ -38,7 +38,10 @@ export async function unpackTar(
     unpacking.signal?.throwIfAborted();
     await take(state, entry);
   }
-  if (state.layers && !root.root.children.has('bin')) throw savedImage();
+  if (state.layers && !root.root.children.has('bin'))
+    throw new ServiceError('bad_request', 'The file is an archive of image layers from `docker save`.', {
+      remedy: 'Use --from-container, or create an archive of a container with `docker export`.',
+    });
   root.finish();
   return { bytes: state.bytes, files: state.files, warnings: warningsOf(state) };
 }
@@ -98,10 +101,4 @@ function warningsOf({ devices, unsayable }: State): string[] {
       : []),
     ...(unsayable > 0 ? [`${unsayable} entries with line breaks in their names are left out.`] : []),
   ];
-}
-
-function savedImage(): ServiceError {
-  return new ServiceError('bad_request', 'The file is an archive of image layers from `docker save`.', {
-    remedy: 'Use --from-container, or create an archive of a container with `docker export`.',
-  });
 }

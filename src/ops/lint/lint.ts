@@ -1,15 +1,27 @@
 // `svc config lint`: a file judged by every rule, or several as the layers that they are. Reads them and the secret files
 // they name, nothing else: no environment, no network, no provider; and never writes. What it says holds no secret.
-import { type FoundFile, findConfigFiles } from '../../config/config-file.ts';
-import { type ConfigReading, readConfig } from '../../config/load.ts';
+
+import type { FoundFile } from '../../config/config-file.ts';
+import { findConfigFiles } from '../../config/config-file.ts';
+import { valueAt } from '../../config/flag-layer.ts';
+import type { ConfigReading } from '../../config/load.ts';
+import { readConfig } from '../../config/load.ts';
 import { processConfigFiles } from '../../config/process-config.ts';
 import { type Problem, problemAt } from '../../config/setting.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { SECRET_FILE_SUFFIX, SECRET_PATHS } from '../../schema/config-keys.ts';
+import type { Config } from '../../schema/config.ts';
+import {
+  CONFIG_KEYS,
+  inSecretMap,
+  isSecretText,
+  SECRET_FILE_SUFFIX,
+  SECRET_MAPS,
+  SECRET_PATHS,
+} from '../../schema/config-keys.ts';
 import { envName } from '../../schema/config-walk.ts';
 import type { LintFinding, LintReport } from '../../schema/lint.ts';
-import { factsOf } from './facts.ts';
 import { findings } from './finding.ts';
+import type { KnownSecret, LintFacts } from './rule.ts';
 import { type LintRule, levelOf } from './rule.ts';
 import { CONTRADICTION, SECRET_FILE, UNUSABLE } from './rules/file.ts';
 import { LINT_RULES } from './rules.ts';
@@ -118,4 +130,49 @@ function assumedPaths(names: readonly string[]): string[] {
       });
     return path;
   });
+}
+
+// The configuration of the service, judged for production before an upgrade. Secrets that this environment gives are
+// there for the judgement, too.
+export interface ConfigurationRequest {
+  /** As the operator named them, strongest first. */
+  files: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Throws `bad_request` when there is no such file. */
+export function judgeConfiguration({ files, cwd, env }: ConfigurationRequest): LintReport {
+  const assumed = CONFIG_KEYS.filter((key) => isSecretText(key) && env[key.env]).map((key) => key.env);
+  return lintConfig({ files, cwd, production: true, assumed });
+}
+
+export interface Reading {
+  production: boolean;
+  /** Key paths. */
+  assumed: readonly string[];
+}
+
+export function factsOf(
+  files: readonly FoundFile[],
+  { config, written }: ConfigReading,
+  { production, assumed }: Reading,
+): LintFacts {
+  return {
+    config,
+    production,
+    files: files.map(({ name, mode }) => ({ file: name, mode, inlineSecrets: secretsIn(written.get(name)) })),
+    secrets: knownSecrets(config).filter(({ key }) => !assumed.includes(key)),
+  };
+}
+
+const secretsIn = (paths: Iterable<string> = []) =>
+  [...paths].filter((path) => SECRET_PATHS.includes(path) || inSecretMap(path));
+
+function knownSecrets(config: Config): KnownSecret[] {
+  const texts = SECRET_PATHS.map((key) => ({ key, secret: valueAt(config, key) }));
+  const ofMaps = SECRET_MAPS.flatMap((map) =>
+    Object.entries(valueAt(config, map) ?? {}).map(([name, secret]) => ({ key: `${map}.${name}`, secret })),
+  );
+  return [...texts, ...ofMaps].filter((each): each is KnownSecret => typeof each.secret === 'string');
 }

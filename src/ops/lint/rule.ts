@@ -72,6 +72,10 @@ export interface LintRule {
   check(facts: LintFacts): readonly RuleFinding[];
 }
 
+/** Rules of one topic. */
+export const rulesOf = (topic: Topic, rules: readonly Omit<LintRule, 'topic'>[]): LintRule[] =>
+  rules.map((rule) => ({ ...rule, topic }));
+
 /** The rule's own words when `broken`. */
 export const findingIf = (broken: boolean, fault: RuleFinding = {}): readonly RuleFinding[] =>
   broken ? [fault] : [];

@@ -1,32 +1,16 @@
 // `svc support bundle`: everything that helps somebody else to help, in one file without secrets.
 import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { orAfter } from '../../domain/timeout.ts';
 import { type Redactor, redactor } from '../../redact/engine.ts';
 import { type Ledger, redactionLedger } from '../../redact/ledger.ts';
+import type { SectionEntry } from '../../schema/bundle.ts';
 import { BUNDLE_FORMAT, type Bundle, type BundlePreview, type BundleReport } from '../../schema/bundle.ts';
 import { CONFIG_KEYS } from '../../schema/config-keys.ts';
 import { partFile, refuseTaken } from '../db/part-file.ts';
-import { type Collected, collectSection } from './collect.ts';
 import { ownersIn } from './owners.ts';
-import { CONFIGURATION } from './sections/configuration.ts';
-import { DATABASE, EVENTS_SECTION } from './sections/database.ts';
-import { DOCTOR } from './sections/doctor.ts';
-import { HOST } from './sections/host.ts';
-import { LINT } from './sections/lint.ts';
-import { PROGRAM } from './sections/program.ts';
-import { SERVER } from './sections/server.ts';
-import type { BundleSources, Section } from './sources.ts';
-
-const SECTIONS: readonly Section[] = [
-  PROGRAM,
-  HOST,
-  CONFIGURATION,
-  LINT,
-  DOCTOR,
-  DATABASE,
-  EVENTS_SECTION,
-  SERVER,
-];
+import { type BundleSources, SECTIONS, type Section } from './sections.ts';
 
 /** A section is cut where it has more parts than this; 1,000 log lines have about 20,000. */
 const LIMITS = { depth: 12, nodes: 50_000, text: 16_384, total: Number.POSITIVE_INFINITY };
@@ -43,7 +27,7 @@ export interface BundleRequest {
 export function previewBundle(sources: BundleSources): BundlePreview {
   return {
     sections: SECTIONS.map(({ id, title, skipped }) => {
-      const reason = skipped(sources);
+      const reason = skipped?.(sources);
       return { section: id, title, collected: reason === undefined, ...(reason !== undefined && { reason }) };
     }),
   };
@@ -113,4 +97,38 @@ function secretsOf({ reading, env }: Pick<BundleSources, 'reading' | 'env'>): st
   const names = [...CONFIG_KEYS.filter(({ secret }) => secret).map((key) => key.env), ...CLIENT_SECRETS];
   const given = names.flatMap((name) => env[name] ?? []);
   return [...new Set([...reading.secrets, ...given].filter((secret) => secret !== ''))];
+}
+
+const DEADLINE_MS = 60_000;
+
+interface Collected {
+  entry: SectionEntry;
+  /** Not yet redacted; undefined unless the entry is `ok`. */
+  content: unknown;
+}
+
+/** One that fails or takes too long does not lose the others. */
+async function collectSection(section: Section, sources: BundleSources): Promise<Collected> {
+  const { id, title } = section;
+  const entry: SectionEntry = { section: id, title, status: 'ok', bytes: 0, duration_ms: 0 };
+  const reason = section.skipped?.(sources);
+  if (reason !== undefined) return { entry: { ...entry, status: 'skipped', reason }, content: undefined };
+  const started = sources.clock.monotonic();
+  const took = () => Math.round(sources.clock.monotonic() - started);
+  try {
+    const content = await orAfter(sources.clock, DEADLINE_MS, section.collect(sources), tooSlow);
+    return { entry: { ...entry, duration_ms: took() }, content };
+  } catch (error) {
+    const failed = { ...entry, status: 'failed', reason: reasonOf(error), duration_ms: took() } as const;
+    return { entry: failed, content: undefined };
+  }
+}
+
+function tooSlow(): never {
+  throw new Error(`it took longer than ${DEADLINE_MS / 1000} s`);
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof ServiceError) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? error.message : 'unknown';
 }

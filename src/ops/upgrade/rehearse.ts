@@ -1,6 +1,6 @@
 // `svc upgrade rehearse`: what an upgrade to this program would do to a database, done to a copy. The source is read and
 // never written, also when it is in use.
-import { copyFileSync, constants as FS } from 'node:fs';
+import { copyFileSync, constants as FS, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
 import type { BackupReport } from '../../schema/db-report.ts';
@@ -9,15 +9,14 @@ import type { LintReport } from '../../schema/lint.ts';
 import type { RehearsalReport } from '../../schema/rehearsal.ts';
 import { verifyDatabase } from '../../store/sqlite/check.ts';
 import { inspectDatabase } from '../../store/sqlite/inspect.ts';
-import { SCHEMA_VERSION } from '../../store/sqlite/migrate.ts';
-import { type MigratedFile, migrateFile } from '../../store/sqlite/migrate-file.ts';
+import { type MigratedFile, migrateFile, SCHEMA_VERSION } from '../../store/sqlite/migrate.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
+import type { TaskOptions } from '../db/backup.ts';
 import { backupDatabase } from '../db/backup.ts';
+import { isAlive } from '../db/part-file.ts';
 import { shellWord } from '../db/restore.ts';
 import { requireSpace } from '../db/space.ts';
-import type { TaskOptions } from '../db/stage.ts';
-import { inPrivateFolder } from './private-folder.ts';
 import { readAll } from './records.ts';
 import { type StepOutcome, Steps } from './steps.ts';
 
@@ -192,4 +191,22 @@ function instructions(
       'Install the previous version, and start the service.',
     ],
   };
+}
+
+// A folder for one run that nobody else may open, beside a file that the operator named, so that it has that file
+// system's space and rights. The next run removes the folder of a killed one.
+const START = '.svc-rehearsal-';
+
+/** Runs `work` with an empty folder (0700) in `parent`, and removes it afterwards. */
+export async function inPrivateFolder<T>(parent: string, work: (folder: string) => Promise<T>): Promise<T> {
+  for (const name of readdirSync(parent)) {
+    const pid = name.startsWith(START) ? Number.parseInt(name.slice(START.length), 10) : Number.NaN;
+    if (pid > 0 && !isAlive(pid)) rmSync(join(parent, name), { recursive: true, force: true });
+  }
+  const folder = mkdtempSync(join(parent, `${START}${process.pid}-`));
+  try {
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { PassThrough } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import { run } from '../../host/run.ts';
-import { matcher } from './regexp.ts';
+import { matcher } from './row-check.ts';
 
 /** Longer than any database of one host takes. */
 const DEADLINE_MS = 24 * 3_600_000;

@@ -13,7 +13,11 @@ export function fileIdentityCheck(path: string): () => void {
   const parts = PARTS.map((end) => path + end);
   const opened = parts.map((part) => identityOf(part));
   return () => {
-    if (parts.some((part, at) => identityOf(part, opened[at]) !== opened[at])) throw fileReplaced();
+    if (parts.some((part, at) => identityOf(part, opened[at]) !== opened[at]))
+      throw new ServiceError('unavailable', 'The database file has been removed or replaced.', {
+        remedy:
+          'Restore the original file; or stop the service, restore a backup, and start the service again.',
+      });
   };
 }
 
@@ -31,11 +35,6 @@ export function refuseMissingFile(path: string): void {
     details: { kept },
   });
 }
-
-const fileReplaced = () =>
-  new ServiceError('unavailable', 'The database file has been removed or replaced.', {
-    remedy: 'Restore the original file; or stop the service, restore a backup, and start the service again.',
-  });
 
 /** Undefined if nothing is there; `otherwise` if it cannot be determined. */
 function identityOf(path: string, otherwise?: string): string | undefined {

@@ -19,8 +19,14 @@ export async function lockInode(path: string): Promise<() => void> {
     isHeld = false;
   };
   try {
-    if (!(await lockFile(program, fd))) throw inUse();
-    if (!isStill(path, fd)) throw replaced();
+    if (!(await lockFile(program, fd)))
+      throw new ServiceError('conflict', 'The database is in use by another process under another name.', {
+        remedy: 'Stop that server first, or set another database.path for this one.',
+      });
+    if (!isStill(path, fd))
+      throw new ServiceError('unavailable', 'The database file was replaced while it was opened.', {
+        remedy: 'Try again.',
+      });
     return letGo;
   } catch (error) {
     letGo();
@@ -35,13 +41,3 @@ function isStill(path: string, fd: number): boolean {
   ];
   return named?.dev === held.dev && named.ino === held.ino;
 }
-
-const inUse = () =>
-  new ServiceError('conflict', 'The database is in use by another process under another name.', {
-    remedy: 'Stop that server first, or set another database.path for this one.',
-  });
-
-const replaced = () =>
-  new ServiceError('unavailable', 'The database file was replaced while it was opened.', {
-    remedy: 'Try again.',
-  });

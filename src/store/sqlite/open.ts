@@ -4,7 +4,9 @@
 import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
+import { orAfter } from '../../domain/timeout.ts';
 import type { Store } from '../store.ts';
+import { type CommitSpeed, SLOW_COMMIT_MS } from '../store.ts';
 import { Acknowledged } from './acknowledged.ts';
 import { Condition } from './condition.ts';
 import { configure, type Synchronous } from './connection.ts';
@@ -19,7 +21,6 @@ import { acquireLock, type DatabaseLock } from './lock.ts';
 import { keepLoss, readLoss } from './loss-record.ts';
 import { checkIdentity, migrate } from './migrate.ts';
 import { checkInBackground, checkNow, isCheckedNow } from './page-check.ts';
-import { createPing } from './ping.ts';
 import { routedTables } from './routed-tables.ts';
 import { RowCache } from './row-cache.ts';
 import Sqlite from './sqlite.ts';
@@ -173,4 +174,32 @@ function openFailure(error: unknown): ServiceError {
     cause: error,
     remedy: 'Check database.path, and the owner and rights of its folder.',
   });
+}
+
+interface PingDeps {
+  clock: Clock;
+  lanes: Record<LaneName, Lane>;
+  /** A read on the caller's thread. */
+  alive(): Promise<void>;
+}
+
+/**
+ * Checks whether the database works, and waits for a slow disk at most SLOW_COMMIT_MS. The newest commit shows the speed of
+ * the disk, so after a slow one the check is a write.
+ */
+function createPing({ clock, lanes, alive }: PingDeps): () => Promise<CommitSpeed> {
+  let running: Promise<unknown> | undefined;
+  const ask = () => {
+    const isDoubtful = lanes.durable.slownessMs >= SLOW_COMMIT_MS;
+    const call = { part: 'database', method: 'probe', args: [isDoubtful] } as const;
+    running ??= (isDoubtful ? lanes.durable : lanes.read).call(call).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  return async () => {
+    await alive();
+    await orAfter(clock, SLOW_COMMIT_MS, ask(), () => undefined);
+    return { commit_ms: lanes.durable.slownessMs };
+  };
 }

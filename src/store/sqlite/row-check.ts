@@ -1,7 +1,6 @@
 // Checks that the rows are valid: one pass over each table inside SQLite, which holds one row at a time.
 import type { Database } from 'better-sqlite3';
 import { isOurs } from './inspect.ts';
-import { matcher } from './regexp.ts';
 import { ROW_RULES } from './row-rules.ts';
 import { schemaDifferences } from './schema-differences.ts';
 
@@ -11,7 +10,7 @@ const MOST_NAMED = 20;
 const LONGEST_KEY = 600;
 
 /**
- * Makes one statement for each table; it returns a sentence for each invalid row. Statements use REGEXP (regexp.ts).
+ * Makes one statement for each table; it returns a sentence for each invalid row. Statements use REGEXP (`matcher`).
  * Empty for a database with other tables than those of its version.
  */
 export function rowStatements(db: Database): string[] {
@@ -43,4 +42,14 @@ export function wrongRows(db: Database): string[] {
   return rowStatements(db)
     .flatMap((sql) => db.prepare<[], string>(sql).pluck().all())
     .slice(0, MOST_NAMED);
+}
+
+/** REGEXP of SQL as a Unicode-aware regular expression, for `Database.function`. Its text also runs in another process: it refers to nothing outside itself. */
+export function matcher(): (pattern: unknown, value: unknown) => number {
+  const known = new Map<unknown, RegExp>();
+  return (pattern, value) => {
+    const regexp = known.get(pattern) ?? new RegExp(String(pattern), 'u');
+    known.set(pattern, regexp);
+    return Number(regexp.test(String(value)));
+  };
 }

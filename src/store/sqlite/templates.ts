@@ -1,6 +1,7 @@
 // Templates in the database. Every method is one statement or one IMMEDIATE transaction.
 import type { Database } from 'better-sqlite3';
 import type { TemplateKey } from '../../domain/template-key.ts';
+import { refuseTooMany, templateTaken } from '../refusals.ts';
 import type {
   Replacement,
   TemplateFacts,
@@ -9,7 +10,6 @@ import type {
   TemplateRecord,
   TemplateStore,
 } from '../seam/templates.ts';
-import { refuseTooMany, templateTaken } from '../template-failures.ts';
 import type { Executor } from './executor.ts';
 import { fromPairs, parse, toPairs } from './rows.ts';
 

@@ -7,8 +7,8 @@ import {
   placeSandbox,
 } from '../../domain/placement.ts';
 import type { HeartbeatBody, WorkerStatus } from '../../schema/worker.ts';
+import { tooManyWorkers } from '../refusals.ts';
 import type { WorkerRecord, WorkerStore } from '../seam/workers.ts';
-import { tooManyWorkers } from '../worker-failures.ts';
 import type { Executor } from './executor.ts';
 import { parse } from './rows.ts';
 

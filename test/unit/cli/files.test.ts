@@ -1,9 +1,9 @@
 // What file commands understand of words, and how they show files.
 import { expect, it } from 'vitest';
+import { insidePath } from '../../../src/cli/args.ts';
 import { parseEndpoint } from '../../../src/cli/copy/copy.ts';
 import { fileTable, modeText } from '../../../src/cli/file-view.ts';
 import { localFailure } from '../../../src/cli/local-failure.ts';
-import { insidePath } from '../../../src/cli/sandbox-path.ts';
 import type { FileInfo } from '../../../src/schema/file.ts';
 
 it.each([

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { Config } from '@oclif/core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bundleText, differenceText, inspectionText, previewText } from '../../../src/cli/bundle-view.ts';
-import { reportText } from '../../../src/cli/copy/report.ts';
+import { reportText } from '../../../src/cli/copy/copy.ts';
 import { acceptText, backupText, inspectText, restoreText, verifyText } from '../../../src/cli/db-view.ts';
 import { doctorText } from '../../../src/cli/doctor-view.ts';
 import { eventLine } from '../../../src/cli/events.ts';
@@ -22,7 +22,7 @@ import type { BackupReport, DatabaseFacts } from '../../../src/schema/db-report.
 import { Event } from '../../../src/schema/event.ts';
 import { FORGED, HOSTILE, hostileOf, OBEYED } from '../../support/checks/hostile-values.ts';
 
-type CommandClass = new (argv: string[], config: Config) => SvcCommand<unknown>;
+type CommandClass = new (argv: string[], config: Config) => SvcCommand;
 const FOLDER = join(packageRoot(), 'commands');
 const FILES = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((file) =>
   file.endsWith('.ts'),

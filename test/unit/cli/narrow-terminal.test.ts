@@ -1,16 +1,14 @@
 // Every table of the command line in a terminal of 80 columns: no line is longer, and nothing of a row is lost.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { auditTable } from '../../../src/cli/audit.ts';
-import { columnsOf } from '../../../src/cli/columns.ts';
 import { doctorText } from '../../../src/cli/doctor-view.ts';
 import { eventLine } from '../../../src/cli/events.ts';
-import { execTable } from '../../../src/cli/exec-view.ts';
-import { imageTable } from '../../../src/cli/image-view.ts';
+import { columnsOf } from '../../../src/cli/fit-columns.ts';
+import { imageTable, snapshotTable } from '../../../src/cli/image-view.ts';
 import { providerTable, providerTestTable } from '../../../src/cli/provider-view.ts';
 import { quotaTable } from '../../../src/cli/quota-view.ts';
 import { facts } from '../../../src/cli/render.ts';
-import { sandboxTable } from '../../../src/cli/sandbox-view.ts';
-import { snapshotTable } from '../../../src/cli/snapshot-view.ts';
+import { execTable, sandboxTable } from '../../../src/cli/sandbox-view.ts';
 import { templateTable } from '../../../src/cli/template-view.ts';
 import { workerTable } from '../../../src/cli/worker-view.ts';
 

@@ -1,7 +1,7 @@
 // Tables line up and carry no control bytes, whatever the names in them are.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { columnsOf } from '../../../src/cli/columns.ts';
+import { columnsOf } from '../../../src/cli/fit-columns.ts';
 import { paintFor } from '../../../src/cli/paint.ts';
 import { age, type Column, facts, table } from '../../../src/cli/render.ts';
 import { printable, printableLines } from '../../../src/domain/printable.ts';

@@ -7,7 +7,7 @@ import { packageRoot } from '../../../src/host/package-root.ts';
 import { ERROR_CODES } from '../../../src/schema/error.ts';
 
 let work: () => Promise<unknown> = async () => undefined;
-class Probe extends SvcCommand<unknown> {
+class Probe extends SvcCommand {
   static override id = 'probe';
   static override flags = { n: Flags.integer() };
   async run() {

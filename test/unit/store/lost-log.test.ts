@@ -3,8 +3,8 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { acceptLoss } from '../../../src/ops/db/accept.ts';
 import { backupDatabase } from '../../../src/ops/db/backup.ts';
+import { acceptLoss } from '../../../src/ops/db/inspect.ts';
 import { restoreDatabase } from '../../../src/ops/db/restore.ts';
 import { openStore } from '../../support/databases.ts';
 import { fakeClock } from '../../support/fakes/ports.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { readSharedSecrets } from '../../../src/store/sqlite/shared-secrets.ts';
+import { readSharedSecrets } from '../../../src/store/sqlite/offline-reads.ts';
 import { databaseOfVersion, openStore } from '../../support/databases.ts';
 import { templateRecord } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';

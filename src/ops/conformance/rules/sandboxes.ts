@@ -1,6 +1,7 @@
 // The life of sandboxes: made once, found again, ended for good.
+
+import type { Rule, RuleGroup } from '../client.ts';
 import { broken, type ConformanceClient, DONE, mustBe } from '../client.ts';
-import type { Rule, RuleGroup } from '../rule.ts';
 
 const MADE = ['sandboxes.spawn'];
 const NONE = 'none-of-this-name';
@@ -152,4 +153,33 @@ export const END: RuleGroup = {
   title: 'Ending',
   chapter: 'Sandboxes',
   rules: [DESTROY, AGAIN, LEFT],
+};
+
+export const REACH: RuleGroup = {
+  id: 'reach',
+  title: 'Reachability',
+  chapter: 'Sandboxes',
+  rules: [
+    {
+      id: 'reach.health',
+      title: 'GET /health responds',
+      look: async (client, signal) => {
+        mustBe(await client.status({ method: 'GET', path: '/health', signal }), DONE);
+        return 'The backend responds.';
+      },
+    },
+    {
+      id: 'reach.key',
+      title: 'A wrong key returns 401',
+      needs: ['reach.health'],
+      look: async (client, signal) => {
+        if (client.config.api_key === undefined)
+          throw broken('No key is configured, so everyone has access.');
+        const reply = await client.askAsStranger({ method: 'GET', path: '/status/none', signal });
+        await reply.discard();
+        mustBe(reply.status, [401]);
+        return 'Status 401.';
+      },
+    },
+  ],
 };

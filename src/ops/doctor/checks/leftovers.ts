@@ -2,9 +2,9 @@
 // by a service that is not, or cannot.
 import type { Provider } from '../../../providers/provider.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
-import type { KnownRuntimes } from '../../../store/sqlite/recorded-runtimes.ts';
+import type { KnownRuntimes } from '../../../store/sqlite/offline-reads.ts';
+import type { CheckContext } from '../check.ts';
 import { type Check, type CheckGroup, type Finding, pass, skip, warn } from '../check.ts';
-import type { CheckContext } from '../context.ts';
 
 const DEADLINE_MS = 20_000;
 const MOST_SHOWN = 5;

@@ -2,8 +2,8 @@
 // to try KVM may take longer than a probe: it continues meanwhile, so a later probe knows.
 import { listImages } from '../../../providers/microvm/images.ts';
 import { hashFile } from '../../db/copy-file.ts';
+import type { CheckContext } from '../check.ts';
 import { type Check, type CheckGroup, type Finding, pass, skip } from '../check.ts';
-import type { CheckContext } from '../context.ts';
 import { failIfNeeded, findingCheck, isDisabled } from './provider.ts';
 
 const KIND = 'microvm';

@@ -2,8 +2,8 @@
 // kinds are enabled by default, and few machines have both.
 import type { Config } from '../../../schema/config.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
+import type { CheckContext } from '../check.ts';
 import { type Check, type Finding, fail, pass, skip, warn } from '../check.ts';
-import type { CheckContext } from '../context.ts';
 
 /** Longer than the provider's own deadline. */
 export const PROBE_DEADLINE_MS = 20_000;

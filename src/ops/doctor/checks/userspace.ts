@@ -1,6 +1,7 @@
 // The userspace provider: whether the kernel lets it make namespaces, what its own probe finds, and the interpreters.
+
+import type { CheckContext } from '../check.ts';
 import { type CheckGroup, type Finding, pass, skip } from '../check.ts';
-import type { CheckContext } from '../context.ts';
 import { failIfNeeded, findingCheck, isDisabled, PROBE_DEADLINE_MS } from './provider.ts';
 import { vulnerabilityCheck } from './vulnerabilities.ts';
 

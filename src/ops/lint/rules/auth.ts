@@ -1,7 +1,7 @@
 // Rules about who may call: keys, administrators, owners.
 import { parseDuration } from '../../../domain/duration.ts';
 import { ENOUGH_BITS, isPlaceholder, keyBits } from '../key-strength.ts';
-import { findingIf, type LintFacts, type LintRule, type RuleFinding } from '../rule.ts';
+import { findingIf, type LintFacts, type RuleFinding, rulesOf } from '../rule.ts';
 
 const DAY_MS = 86_400_000;
 const PREVIOUS_KEYS = ['auth.api_key_previous', 'auth.admin_api_key_previous'];
@@ -24,10 +24,9 @@ function repeatedSecrets({ secrets }: LintFacts): RuleFinding[] {
   });
 }
 
-export const AUTH_RULES: readonly LintRule[] = [
+export const AUTH_RULES = rulesOf('auth', [
   {
     id: 'SVC101',
-    topic: 'auth',
     key: 'auth.enabled',
     title: 'Calls do not require a key.',
     why: 'Everyone who can reach the port can run code on this machine and can read, change and destroy the sandboxes of others. Web pages and other programs on the same host can also reach loopback addresses.',
@@ -40,7 +39,6 @@ export const AUTH_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC102',
-    topic: 'auth',
     key: 'auth.api_key',
     title: 'A key is too easy to guess.',
     why: 'An attacker can find a short or repetitive key by trying. Lint measures the entropy: repetitions, runs and sequences add nothing, and 32 random bytes in any encoding are enough.',
@@ -57,7 +55,6 @@ export const AUTH_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC103',
-    topic: 'auth',
     key: 'auth.api_key',
     title: 'A key is a placeholder.',
     why: 'Keys such as `changeme` are in every password list and in public documentation.',
@@ -69,7 +66,6 @@ export const AUTH_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC104',
-    topic: 'auth',
     key: 'auth.admin_api_key',
     title: 'Two keys are the same.',
     why: 'Everyone who has the key has the rights of both purposes: a client is also an administrator, can sign links, or can act as another worker. Neither key can change without the other.',
@@ -82,7 +78,6 @@ export const AUTH_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC105',
-    topic: 'auth',
     key: 'auth.admin_fallback_enabled',
     title: 'The API key is also the admin key.',
     why: 'Without an admin key, every client that can run a sandbox can also read the diagnostics and the audit, prune, and change the sandboxes of others. The fallback also takes effect silently when the admin key is lost.',
@@ -101,7 +96,6 @@ export const AUTH_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC106',
-    topic: 'auth',
     key: 'auth.admin_api_key',
     title: 'Nobody can administer the service.',
     why: 'The configuration has neither an admin key nor the fallback to the API key. The service refuses every call for diagnostics, the audit and pruning.',
@@ -115,7 +109,6 @@ export const AUTH_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC107',
-    topic: 'auth',
     key: 'auth.admin_audit_retention',
     title: 'The audit is kept for less than a day.',
     why: 'Incidents are usually investigated days later. The audit records of the incident are then deleted.',
@@ -127,7 +120,6 @@ export const AUTH_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC108',
-    topic: 'auth',
     key: 'auth.quota_writes',
     title: 'Owners can change their own quotas.',
     why: 'Owners are isolated from each other, but each owner can raise its own limits on sandboxes, lifetime and exec timeouts.',
@@ -139,7 +131,6 @@ export const AUTH_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC109',
-    topic: 'auth',
     key: 'auth.enforce_owner',
     title: 'Owners are separated by a header that everyone can send.',
     why: 'Without authentication, X-User-ID proves nothing: every caller can act as every owner.',
@@ -152,7 +143,6 @@ export const AUTH_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC110',
-    topic: 'auth',
     key: 'auth.worker_token',
     title: 'All workers use the same token.',
     why: 'Each worker can act as every other worker: it can take over leases and receive the sandboxes of others. If a token leaks from one host, it has to be replaced on all hosts.',
@@ -167,7 +157,6 @@ export const AUTH_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC111',
-    topic: 'auth',
     key: 'auth.admin_api_key',
     title: 'Every owner has the admin key, and nobody can share templates.',
     why: 'Owners are isolated from each other, but without an admin key, the API key of all owners opens the admin routes. Nobody can create, change or delete shared templates, because these require an admin key.',
@@ -184,7 +173,6 @@ export const AUTH_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC112',
-    topic: 'auth',
     key: 'auth.api_key_previous',
     title: 'A previous key is still valid.',
     why: 'A rotation replaces a key because somebody may have the old one. The old key keeps all of its rights until it is removed from the configuration.',
@@ -197,4 +185,4 @@ export const AUTH_RULES: readonly LintRule[] = [
         findingIf(PREVIOUS_KEYS.includes(key), { key, message: `${key} is still valid.` }),
       ),
   },
-];
+]);

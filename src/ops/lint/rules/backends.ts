@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { isLoopbackHost } from '../../../domain/loopback.ts';
 import { addressFault } from '../../../domain/outgoing-address.ts';
-import { findingIf, type LintRule } from '../rule.ts';
+import { findingIf, rulesOf } from '../rule.ts';
 
 const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).hostname : '');
 const isOpen = (address: string) => address !== '' && !isLoopbackHost(hostOf(`http://${address}`));
@@ -13,10 +13,9 @@ function isRefused(url: string): boolean {
   return isIP(literal) !== 0 && addressFault(literal, true) !== undefined;
 }
 
-export const BACKEND_RULES: readonly LintRule[] = [
+export const BACKEND_RULES = rulesOf('backends', [
   {
     id: 'SVC801',
-    topic: 'backends',
     key: 'providers.custom.base_url',
     title: 'The connection to the custom backend does not use TLS.',
     why: 'An attacker on the network path can read the key and all data of sandboxes, and can respond instead of the backend.',
@@ -29,7 +28,6 @@ export const BACKEND_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC802',
-    topic: 'backends',
     key: 'providers.custom.api_key',
     title: 'The custom backend does not require a key.',
     why: 'Everyone who can reach the backend can run programs on it, and can read and end the sandboxes of this service.',
@@ -43,7 +41,6 @@ export const BACKEND_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC803',
-    topic: 'backends',
     key: 'providers.custom.base_url',
     title: 'The service refuses to call the URL of the custom backend.',
     why: 'The URL contains a link-local address, the address of a metadata service, or an address that is not a single host. The service refuses requests to these addresses.',
@@ -56,7 +53,6 @@ export const BACKEND_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC804',
-    topic: 'backends',
     key: 'providers.hosted.base_url',
     title: 'The connection to the hosted service does not use TLS.',
     why: 'An attacker on the network path can read the key of the account and all data of sandboxes.',
@@ -72,7 +68,6 @@ export const BACKEND_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC805',
-    topic: 'backends',
     key: 'worker.allow_loopback_rpc',
     title: 'A worker can redirect calls of this server to loopback addresses.',
     why: 'The heartbeat of a worker contains the URL at which the server calls it. A compromised worker can name any port of this machine, and the server then sends calls with a token to that port.',
@@ -84,7 +79,6 @@ export const BACKEND_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC806',
-    topic: 'backends',
     key: 'worker.tls.cert_file',
     title: 'Calls to this worker do not use TLS.',
     why: 'An attacker on the network path can read the tokens and use them until they expire: to inspect sandboxes of the worker and to block calls to it.',
@@ -99,4 +93,4 @@ export const BACKEND_RULES: readonly LintRule[] = [
         worker.tls.cert_file === '' && isOpen(worker.listen_addr) && !/^https:/i.test(worker.advertise_url),
       ),
   },
-];
+]);

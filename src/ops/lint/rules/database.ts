@@ -1,6 +1,6 @@
 // Rules about where state is kept. A path is judged by its shape alone: lint looks at no file system but for the file.
 import { isAbsolute, normalize } from 'node:path';
-import { findingIf, type LintRule } from '../rule.ts';
+import { findingIf, rulesOf } from '../rule.ts';
 
 const TEMPORARY = /^\/(?:tmp|var\/tmp|dev\/shm|run|var\/run)(?:\/|$)/;
 const NETWORK =
@@ -9,10 +9,9 @@ const NETWORK =
 const isNetwork = (path: string) => NETWORK.test(path);
 const isTemporary = (path: string) => TEMPORARY.test(normalize(path));
 
-export const DATABASE_RULES: readonly LintRule[] = [
+export const DATABASE_RULES = rulesOf('database', [
   {
     id: 'SVC401',
-    topic: 'database',
     key: 'database.path',
     title: 'The path of the database is relative.',
     why: 'The path is relative to the working directory of the service. Started in another directory, the service uses a new, empty database and does not know its previous sandboxes.',
@@ -24,7 +23,6 @@ export const DATABASE_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC402',
-    topic: 'database',
     key: 'database.path',
     title: 'The database is in a temporary directory.',
     why: 'The system empties temporary directories at boot or by age. This deletes records, quotas, templates and the audit.',
@@ -36,7 +34,6 @@ export const DATABASE_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC403',
-    topic: 'database',
     key: 'database.path',
     title: 'The database appears to be on a network file system.',
     why: 'Locks on network file systems fail silently, and the shared memory of the write-ahead log does not work on them. Two servers can write at the same time and damage the file.',
@@ -48,7 +45,6 @@ export const DATABASE_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC404',
-    topic: 'database',
     key: 'database.synchronous',
     title: 'A power failure can lose the last commits.',
     why: 'The record of a sandbox that started or ended shortly before is then wrong until the service finds its runtime.',
@@ -58,4 +54,4 @@ export const DATABASE_RULES: readonly LintRule[] = [
     production: 'warning',
     check: ({ config: { database } }) => findingIf(database.synchronous !== 'full'),
   },
-];
+]);

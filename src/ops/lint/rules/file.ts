@@ -5,45 +5,42 @@ import type { LintRule } from '../rule.ts';
 
 const READABLE_BY_ANYBODY = 0o004;
 
-export const UNUSABLE: LintRule = {
-  id: 'SVC001',
+/** The loader finds these, as `svc serve` would refuse them: there is no check. */
+const OF_LOADER = {
   topic: 'file',
   key: '',
+  level: 'error',
+  production: 'error',
+  check: () => [],
+} as const satisfies Partial<LintRule>;
+
+export const UNUSABLE: LintRule = {
+  ...OF_LOADER,
+  id: 'SVC001',
   title: 'The file is not a valid configuration.',
   why: 'The file is not YAML, contains an unknown or duplicate key, or has a value of the wrong type. `svc serve` refuses such a file, and the exit code is 2. Lint still checks the rest of the file, unless it is not YAML: then no other rule applies.',
   remedy: 'Correct the file at the given position. `svc config explain KEY` describes the values of a key.',
   example: 'server:\n  port: 7423\n',
-  level: 'error',
-  production: 'error',
-  check: () => [],
 };
 
 export const SECRET_FILE: LintRule = {
+  ...OF_LOADER,
   id: 'SVC002',
-  topic: 'file',
-  key: '',
   title: 'A secret file cannot be used.',
   why: 'The file in a `_file` key is missing, empty or readable by every user, or the configuration also contains the secret itself. `svc serve` refuses to start.',
   remedy:
     'Create the file so that only the service can read it, and set either the file or the value. If the file exists only on the server, use --assume-env KEY.',
   example: 'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n',
-  level: 'error',
-  production: 'error',
-  check: () => [],
 };
 
 export const CONTRADICTION: LintRule = {
+  ...OF_LOADER,
   id: 'SVC003',
-  topic: 'file',
-  key: '',
   title: 'Keys contradict each other.',
   why: 'Each value is valid, but the combination is not, such as authentication without a key. `svc serve` refuses to start.',
   remedy:
     'Change the key, or the key that it contradicts. If the secret comes from the environment, use --assume-env KEY.',
   example: 'defaults:\n  ttl: 30m\n  max_ttl: 24h\n',
-  level: 'error',
-  production: 'error',
-  check: () => [],
 };
 
 export const FILE_RULES: readonly LintRule[] = [

@@ -1,6 +1,6 @@
 // Rules about limits: sandboxes, time, the queue, output.
 import { parseDuration } from '../../../domain/duration.ts';
-import { findingIf, type LintRule } from '../rule.ts';
+import { findingIf, rulesOf } from '../rule.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const MOST_OUTPUT = 256 * MEBIBYTE;
@@ -13,10 +13,9 @@ const ms = (text: string) => parseDuration(text, '');
 /** A VM has four shares of room: one stays for others (agent/src/init/init-pool.c). */
 const MOST_SHARES = 3;
 
-export const LIMIT_RULES: readonly LintRule[] = [
+export const LIMIT_RULES = rulesOf('limits', [
   {
     id: 'SVC501',
-    topic: 'limits',
     key: 'defaults.max_sandboxes',
     title: 'The number of sandboxes is not limited.',
     why: 'Spawns succeed until the machine runs out of memory. The kernel then kills arbitrary processes.',
@@ -28,7 +27,6 @@ export const LIMIT_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC502',
-    topic: 'limits',
     key: 'defaults.max_sandboxes_per_owner',
     title: 'The number of sandboxes of one owner is not limited.',
     why: 'One owner, or a loop in its program, can use the entire capacity and block all other owners.',
@@ -40,7 +38,6 @@ export const LIMIT_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC503',
-    topic: 'limits',
     key: 'defaults.max_sandboxes_per_owner',
     title: 'One owner can use the entire capacity.',
     why: 'The limit per owner is as high as the limit of the service, so it reserves nothing for other owners.',
@@ -53,7 +50,6 @@ export const LIMIT_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC504',
-    topic: 'limits',
     key: 'defaults.max_ttl',
     title: 'The lifetime of a sandbox is not limited.',
     why: 'Forgotten sandboxes never end and gradually fill the machine.',
@@ -65,7 +61,6 @@ export const LIMIT_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC505',
-    topic: 'limits',
     key: 'defaults.max_exec_timeout',
     title: 'A command can run for more than a day.',
     why: 'Such a call holds its connection, its output and a slot for concurrent calls. Start long-running commands in the background instead; they end with their sandbox.',
@@ -77,7 +72,6 @@ export const LIMIT_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC506',
-    topic: 'limits',
     key: 'defaults.max_exec_output',
     title: 'The output of a command can fill the memory.',
     why: 'An exec without stream buffers up to that many bytes of each output until it responds, and many execs can run at the same time.',
@@ -89,7 +83,6 @@ export const LIMIT_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC507',
-    topic: 'limits',
     key: 'defaults.max_spawn_queue',
     title: 'The spawn queue is too long, or its timeout is.',
     why: 'Each waiting spawn holds a connection. A queue that is too long only delays the refusal.',
@@ -110,7 +103,6 @@ export const LIMIT_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC508',
-    topic: 'limits',
     key: 'defaults.max_sandboxes_per_owner',
     title: 'One user of the pool can use the capacity of an entire VM.',
     why: 'In a pool, each sandbox can use a quarter of the workspaces of a VM and 256 processes. A user with four sandboxes can use the workspaces of all users.',
@@ -127,7 +119,6 @@ export const LIMIT_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC509',
-    topic: 'limits',
     key: 'server.buffer_limit',
     title: 'The memory limit server.buffer_limit is smaller than the output of one command.',
     why: 'An exec without stream buffers its two outputs until it responds, each of up to defaults.max_exec_output bytes. If they do not fit, the service refuses the command or truncates its output earlier.',
@@ -139,4 +130,4 @@ export const LIMIT_RULES: readonly LintRule[] = [
     check: ({ config: { server, defaults } }) =>
       findingIf(server.buffer_limit > 0 && server.buffer_limit < 2 * defaults.max_exec_output),
   },
-];
+]);

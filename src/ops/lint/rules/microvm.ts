@@ -1,10 +1,9 @@
 // Rules about virtual machines, asked where they are enabled.
-import { findingIf, type LintRule } from '../rule.ts';
+import { findingIf, rulesOf } from '../rule.ts';
 
-export const MICROVM_RULES: readonly LintRule[] = [
+export const MICROVM_RULES = rulesOf('microvm', [
   {
     id: 'SVC901',
-    topic: 'microvm',
     key: 'providers.microvm.accelerator',
     title: 'Guests run under emulation instead of KVM.',
     why: 'An emulated guest is many times slower. An emulator also isolates less than KVM: its developers do not treat an escape from it as a security vulnerability.',
@@ -22,7 +21,6 @@ export const MICROVM_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC902',
-    topic: 'microvm',
     key: 'providers.microvm.network',
     title: 'Guests can reach the network of this machine.',
     why: 'The monitor opens the connections of guests, so a guest can reach every service on the network and on loopback addresses, including this service.',
@@ -35,7 +33,6 @@ export const MICROVM_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC903',
-    topic: 'microvm',
     key: 'providers.microvm.max_memory_mb',
     title: 'The memory of a guest is not limited.',
     why: 'One spawn can use the memory of the entire machine and take down the service.',
@@ -48,7 +45,6 @@ export const MICROVM_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC904',
-    topic: 'microvm',
     key: 'pool.enabled',
     title: 'The provider microvm does not support pools.',
     why: 'The server does not start. A virtual machine of microvm is a single sandbox that runs as root, and cannot isolate several users.',
@@ -59,4 +55,4 @@ export const MICROVM_RULES: readonly LintRule[] = [
     production: 'error',
     check: ({ config: { pool, providers } }) => findingIf(pool.enabled && providers.default === 'microvm'),
   },
-];
+]);

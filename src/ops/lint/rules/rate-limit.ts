@@ -1,13 +1,12 @@
 // Rules about how much one caller may call.
-import { findingIf, type LintRule } from '../rule.ts';
+import { findingIf, rulesOf } from '../rule.ts';
 
 const MOST_PER_MINUTE = 60_000;
 const MOST_AT_ONCE = 10_000;
 
-export const RATE_LIMIT_RULES: readonly LintRule[] = [
+export const RATE_LIMIT_RULES = rulesOf('rate_limit', [
   {
     id: 'SVC301',
-    topic: 'rate_limit',
     key: 'rate_limit.enabled',
     title: 'The rate limit is off.',
     why: 'One caller can overload the server, and an attacker can guess keys at the speed of the network.',
@@ -19,7 +18,6 @@ export const RATE_LIMIT_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC302',
-    topic: 'rate_limit',
     key: 'rate_limit.requests_per_minute',
     title: 'The rate limit is too high to have an effect.',
     why: 'A limit that one server cannot reach does not protect it.',
@@ -37,7 +35,6 @@ export const RATE_LIMIT_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC303',
-    topic: 'rate_limit',
     key: 'rate_limit.key_by',
     title: 'The rate limit separates callers only by address.',
     why: 'All callers behind one gateway or proxy share a limit, and a caller with many addresses has many limits.',
@@ -47,4 +44,4 @@ export const RATE_LIMIT_RULES: readonly LintRule[] = [
     production: 'warning',
     check: ({ config: { rate_limit } }) => findingIf(rate_limit.enabled && rate_limit.key_by === 'ip'),
   },
-];
+]);

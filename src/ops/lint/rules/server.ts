@@ -1,6 +1,6 @@
 // Rules about who can reach the service: origins, proxies, addresses, previews, sizes of calls.
 import { isLoopbackHost } from '../../../domain/loopback.ts';
-import { entryFindings, findingIf, type LintRule } from '../rule.ts';
+import { entryFindings, findingIf, rulesOf } from '../rule.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const LARGE_BODY = 16 * MEBIBYTE;
@@ -22,10 +22,9 @@ function isPlainHttp(origin: string, production: boolean): boolean {
 
 const hostOf = (origin: string) => (URL.canParse(origin) ? new URL(origin).hostname : '');
 
-export const SERVER_RULES: readonly LintRule[] = [
+export const SERVER_RULES = rulesOf('server', [
   {
     id: 'SVC201',
-    topic: 'server',
     key: 'server.cors_allowed_origins',
     title: 'Web pages of every origin can call the service.',
     why: 'Every page that a user of the service opens can call the service from that browser, with any key that the page can obtain.',
@@ -42,7 +41,6 @@ export const SERVER_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC202',
-    topic: 'server',
     key: 'server.cors_allowed_origins',
     title: 'The list server.cors_allowed_origins is empty.',
     why: 'No web page can call the service. This is safe, but in production the list has often been forgotten, and is then opened to all origins in a hurry.',
@@ -54,7 +52,6 @@ export const SERVER_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC203',
-    topic: 'server',
     key: 'server.cors_allowed_origins',
     title: 'An origin uses plain http.',
     why: 'An attacker on the network path can change the page, and the changed page can call the service.',
@@ -71,7 +68,6 @@ export const SERVER_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC204',
-    topic: 'server',
     key: 'server.allow_insecure',
     title: 'The service can listen on a public address without keys.',
     why: 'With server.allow_insecure, the service starts on a public address even without authentication. A change of auth.enabled then exposes it to everyone.',
@@ -83,7 +79,6 @@ export const SERVER_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC205',
-    topic: 'server',
     key: 'server.trusted_proxies',
     title: 'Entire public networks are trusted as proxies.',
     why: 'A trusted proxy sets the address of the client. Everyone in such a network can choose the address that rate limits, bans and the audit use.',
@@ -100,7 +95,6 @@ export const SERVER_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC206',
-    topic: 'server',
     key: 'server.trusted_proxies',
     title: 'A remote proxy is trusted, but only this machine can connect.',
     why: 'The service listens on a loopback address, so its proxy runs on this machine. Another trusted address lets a client forge its own address.',
@@ -119,7 +113,6 @@ export const SERVER_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC207',
-    topic: 'server',
     key: 'server.preview_access',
     title: 'Everyone who knows the name of a preview can open it.',
     why: 'The name of a preview appears in browser histories, Referer headers and DNS logs. Everyone who has it can see the preview until the sandbox ends.',
@@ -132,7 +125,6 @@ export const SERVER_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC208',
-    topic: 'server',
     key: 'server.host',
     title: 'The port is public and has no proxy in front.',
     why: 'The service uses plain HTTP. An attacker on the network path can read the keys and all data of sandboxes.',
@@ -146,7 +138,6 @@ export const SERVER_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC209',
-    topic: 'server',
     key: 'server.body_limit',
     title: 'The limit for JSON bodies is very high.',
     why: 'Each call can use that much memory, and many times more while the body is parsed. Files have a separate limit.',
@@ -156,4 +147,4 @@ export const SERVER_RULES: readonly LintRule[] = [
     production: 'warning',
     check: ({ config }) => findingIf(config.server.body_limit > LARGE_BODY),
   },
-];
+]);

@@ -1,10 +1,9 @@
 // Rules about sandboxes from namespaces alone, asked where they are enabled.
-import { findingIf, type LintRule } from '../rule.ts';
+import { findingIf, rulesOf } from '../rule.ts';
 
-export const USERSPACE_RULES: readonly LintRule[] = [
+export const USERSPACE_RULES = rulesOf('userspace', [
   {
     id: 'SVC701',
-    topic: 'userspace',
     key: 'providers.default',
     title: 'Spawns can use the userspace provider without requesting it.',
     why: 'The provider isolates only with namespaces of the host kernel, and sandboxes see the programs of the host. With auto, it also silently replaces the container provider when the engine is down.',
@@ -22,7 +21,6 @@ export const USERSPACE_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC702',
-    topic: 'userspace',
     key: 'providers.userspace.runner',
     title: 'proot does not isolate sandboxes.',
     why: 'A program in such a sandbox has all rights of the service, and can keep running after the sandbox ends.',
@@ -35,7 +33,6 @@ export const USERSPACE_RULES: readonly LintRule[] = [
   },
   {
     id: 'SVC703',
-    topic: 'userspace',
     key: 'providers.userspace.network',
     title: 'Sandboxes share the network of this machine.',
     why: 'A sandbox can reach every service on loopback addresses, including this service, and abstract sockets of the host.',
@@ -46,4 +43,4 @@ export const USERSPACE_RULES: readonly LintRule[] = [
     check: ({ config: { providers } }) =>
       findingIf(providers.userspace.enabled && providers.userspace.network === 'host'),
   },
-];
+]);

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isPlainName, namesContent, pathBelow, staysInside } from '../../../../src/cli/copy/names.ts';
+import { isPlainName, namesContent, pathBelow, staysInside } from '../../../../src/cli/copy/endpoint.ts';
 
 it.each(['a', '...', '.hidden', 'a b', '\u001b[2J', 'CON', 'a\\b', 'a:b'])('%j is a name', (name) => {
   expect(isPlainName(name, 'linux')).toBe(true);

@@ -1,8 +1,8 @@
 // The order of a copy, what is counted, and what happens when parts of it fail.
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
+import { reported, reportText } from '../../../../src/cli/copy/copy.ts';
 import type { Entry, Source, Target } from '../../../../src/cli/copy/endpoint.ts';
-import { reported, reportText } from '../../../../src/cli/copy/report.ts';
 import { transfer } from '../../../../src/cli/copy/transfer.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 

@@ -2,7 +2,7 @@
 import { parse } from '@oclif/core/parser';
 import { describe, expect, it } from 'vitest';
 import ConfigLint from '../../../../commands/config/lint.ts';
-import { lintArgs } from '../../../../src/cli/fast-path/lint-args.ts';
+import { lintArgs } from '../../../../src/cli/fast-path/main.ts';
 
 const PLAIN: readonly string[][] = [
   [],

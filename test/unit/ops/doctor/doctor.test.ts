@@ -7,7 +7,7 @@ import { runChecks } from '../../../../src/cli/check-progress.ts';
 import { doctorText, findingsText } from '../../../../src/cli/doctor-view.ts';
 import { configFailure } from '../../../../src/config/setting.ts';
 import { packageRoot } from '../../../../src/host/package-root.ts';
-import type { DoctorDeps } from '../../../../src/ops/doctor/context.ts';
+import type { DoctorDeps } from '../../../../src/ops/doctor/check.ts';
 import { planDoctor } from '../../../../src/ops/doctor/doctor.ts';
 import { doctorSarif } from '../../../../src/ops/doctor/sarif.ts';
 import { sarifMaker } from '../../../../src/ops/sarif.ts';

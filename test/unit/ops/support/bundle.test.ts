@@ -8,7 +8,7 @@ import { realHost } from '../../../../src/host/real-host.ts';
 import { makeBundle, previewBundle, writeBundle } from '../../../../src/ops/support/bundle.ts';
 import { diffBundles } from '../../../../src/ops/support/diff.ts';
 import { inspectBundle } from '../../../../src/ops/support/inspect.ts';
-import type { BundleSources } from '../../../../src/ops/support/sources.ts';
+import type { BundleSources } from '../../../../src/ops/support/sections.ts';
 import { openStore } from '../../../support/databases.ts';
 import { fakeClock } from '../../../support/fakes/ports.ts';
 import { eventDraft, NO_CAP, sandboxRecord } from '../../../support/records.ts';

@@ -1,4 +1,4 @@
-// Errors of both stores for templates that cannot be created.
+// Errors of both stores for templates and workers that cannot be created.
 import { ServiceError } from '../domain/errors.ts';
 import type { TemplateLimits } from './seam/templates.ts';
 
@@ -20,3 +20,9 @@ export function refuseTooMany(
 
 const tooMany = (message: string) =>
   new ServiceError('resource_limit', message, { remedy: 'Delete templates that nobody uses.' });
+
+export function tooManyWorkers(most: number): ServiceError {
+  return new ServiceError('resource_limit', `There are ${most} workers already.`, {
+    remedy: 'Remove workers that no longer exist.',
+  });
+}

@@ -1,7 +1,12 @@
-// The database of an operator command: the named file, or the one in the configuration.
+// Flags of commands that read the configuration: its file, and the database that it or a flag names.
 import { Flags } from '@oclif/core';
 import { loadProcessConfig } from '../config/process-config.ts';
-import { configFlag } from './flags.ts';
+
+export const configFlag = Flags.string({
+  description:
+    'Configuration file, read alone; defaults to SVC_CONFIG, then ./svc.yaml over ~/.svc/config.yaml.',
+  helpValue: '<file>',
+});
 
 export const databaseFlags = {
   database: Flags.string({

@@ -1,0 +1,82 @@
+// Reads a database file without a server and without changing it, for `svc doctor` and support bundles. Every function throws
+// `not_found` if there is no file, otherwise like the store. A database with an older schema lacks some tables and columns.
+import type { Database } from 'better-sqlite3';
+import type { Event } from '../../schema/event.ts';
+import type { Instance } from '../store.ts';
+import { isOurs } from './inspect.ts';
+import { withReader } from './reader.ts';
+import { type EventRow, fromEventRow } from './rows.ts';
+import { schemaDifferences } from './schema-differences.ts';
+
+export interface KnownRuntimes {
+  instance: Pick<Instance, 'id' | 'key'>;
+  /** `<id>.<epoch>` of every row that may have a runtime. */
+  names: ReadonlySet<string>;
+}
+
+/** A VM of a pool keeps one epoch for its lifetime. */
+const SOURCES: Readonly<Record<string, string>> = {
+  sandboxes: "SELECT id || '.' || epoch FROM sandboxes WHERE state NOT IN ('destroyed', 'error')",
+  warm_sandboxes: "SELECT id || '.' || epoch FROM warm_sandboxes",
+  pool_vms: "SELECT id || '.1' FROM pool_vms",
+};
+
+/** The runtimes that the database knows: any other is a leftover. Undefined if no server has used the database yet. */
+export function readKnownRuntimes(path: string): KnownRuntimes | undefined {
+  return withReader(path, (db) => {
+    const tables = new Set(db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all());
+    if (!tables.has('instance')) return undefined;
+    const instance = db.prepare<[], KnownRuntimes['instance']>('SELECT id, key FROM instance').get();
+    return instance && { instance, names: namesOf(db, tables) };
+  });
+}
+
+function namesOf(db: Database, tables: ReadonlySet<string>): Set<string> {
+  const present = Object.entries(SOURCES).filter(([table]) => tables.has(table));
+  return new Set(present.flatMap(([, sql]) => db.prepare<[], string>(sql).pluck().all()));
+}
+
+/** The newest events, oldest first; empty if the file is not a database of this service. */
+export function newestEvents(path: string, limit: number): Event[] {
+  return withReader(path, (db) => {
+    if (!isOurs(db) || schemaDifferences(db).length > 0) return [];
+    const rows = db
+      .prepare<[number], EventRow>(
+        'SELECT id, type, timestamp, sandbox_id, owner_id, data FROM events ORDER BY id DESC LIMIT ?',
+      )
+      .all(limit);
+    return rows.reverse().map(fromEventRow);
+  });
+}
+
+/**
+ * Names, in order, of shared templates that carry an environment: every owner can read it in a sandbox of the template.
+ * Before schema version 7 all templates were shared.
+ */
+export function readSharedSecrets(path: string): string[] {
+  return withReader(path, (db) => {
+    const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('templates')").pluck().all();
+    if (columns.length === 0) return [];
+    const shared = columns.includes('owner_id') ? "AND owner_id = ''" : '';
+    return db
+      .prepare<[], string>(`SELECT name FROM templates WHERE env <> '[]' ${shared} ORDER BY name`)
+      .pluck()
+      .all();
+  });
+}
+
+export interface TemplateImage {
+  name: string;
+  image: string;
+  /** Null: the default provider runs the sandboxes of the template. */
+  provider: string | null;
+}
+
+/** The images that stored templates name, sorted by name of the template. */
+export function readTemplateImages(path: string): TemplateImage[] {
+  return withReader(path, (db) => {
+    const hasTable = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'templates'").get() !== undefined;
+    if (!hasTable) return [];
+    return db.prepare<[], TemplateImage>('SELECT name, image, provider FROM templates ORDER BY name').all();
+  });
+}
