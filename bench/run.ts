@@ -15,7 +15,7 @@ export interface BenchRequest {
   /** Earlier figures, which rows then carry as `was`. */
   before?: Before | undefined;
   signal?: AbortSignal;
-  begun?(pair: Pick<Pair, 'id' | 'name'>): void;
+  started?(pair: Pick<Pair, 'id' | 'name'>): void;
   ended?(row: Row): void;
   /** The table's own unless given. */
   groups?: readonly Group[];
@@ -39,7 +39,7 @@ async function runGroup(group: Group, request: BenchRequest, { rows, not_run }: 
   signal?.throwIfAborted();
   await group.run(root, async (pair) => {
     if (!isWanted(pair.id, only)) return;
-    request.begun?.(pair);
+    request.started?.(pair);
     const row = await measurePair(pair, seeded(7423), signal);
     const was = before?.get(row.id);
     if (was !== undefined) row.was = was;

@@ -53,7 +53,7 @@ export default class Bench extends SvcCommand {
       only: only?.split(',').map((name) => name.trim()),
       before: compare === undefined ? undefined : readBefore(compare),
       signal,
-      begun: ({ id, name }) => print(`${id} ${name} …`, process.stderr),
+      started: ({ id, name }) => print(`${id} ${name} …`, process.stderr),
       ended: (row) => this.log(rowText(row)),
     });
   }

@@ -1,7 +1,12 @@
 // svc template create
 import { Args } from '@oclif/core';
 import { ClientCommand } from '../../src/cli/client-command.ts';
-import { templateFile, templateFlagFacts, templateFlags } from '../../src/cli/template-flags.ts';
+import {
+  requireImage,
+  templateFile,
+  templateFlagFacts,
+  templateFlags,
+} from '../../src/cli/template-flags.ts';
 import { templateFacts } from '../../src/cli/template-view.ts';
 import type { TemplateCreate as Request } from '../../src/schema/template.ts';
 
@@ -23,6 +28,7 @@ export default class TemplateCreate extends ClientCommand {
     const fields = flags.file === undefined ? {} : templateFile(flags.file);
     const name = args.name === undefined ? {} : { name: args.name };
     const request = { ...fields, ...templateFlagFacts(flags), ...name } as Request;
+    requireImage(request);
     return this.show(await this.connect(flags).templates.create(request), templateFacts);
   }
 }

@@ -1,7 +1,13 @@
 // svc template update
 import { Args, Flags } from '@oclif/core';
 import { ClientCommand } from '../../src/cli/client-command.ts';
-import { factsOf, templateFile, templateFlagFacts, templateFlags } from '../../src/cli/template-flags.ts';
+import {
+  factsOf,
+  requireImage,
+  templateFile,
+  templateFlagFacts,
+  templateFlags,
+} from '../../src/cli/template-flags.ts';
 import { templateFacts } from '../../src/cli/template-view.ts';
 import type { TemplateUpdate as Request } from '../../src/schema/template.ts';
 
@@ -26,6 +32,7 @@ export default class TemplateUpdate extends ClientCommand {
     const current = flags.file === undefined ? await templates.get(args.name) : undefined;
     const fields = current ? factsOf(current) : templateFile(flags.file ?? '');
     const request = { ...fields, ...templateFlagFacts(flags) } as Request;
+    requireImage(request);
     return this.show(
       await templates.update(args.name, request, flags['if-match'] ?? current?.version),
       templateFacts,

@@ -3,11 +3,12 @@ import { printable, printableJson } from '../domain/printable.ts';
 import type { LintFinding, LintReport } from '../schema/lint.ts';
 import { columnsOf } from './fit-columns.ts';
 import { paintFor } from './paint.ts';
+import { hanging, type Terminal } from './render.ts';
 
 const LEVEL_WIDTH = 'warning'.length;
 
 /** Ends with a line of counts. Findings of the baseline are counted but not shown. */
-export function lintText(report: LintReport, stream: { isTTY?: boolean } = process.stdout): string {
+export function lintText(report: LintReport, stream: Terminal = process.stdout): string {
   const paint = paintFor(stream);
   const shown = report.findings.filter(({ known }) => !known);
   const hasOneFile = report.findings.every(({ file }) => file === report.file);
@@ -17,7 +18,7 @@ export function lintText(report: LintReport, stream: { isTTY?: boolean } = proce
   const topics = [...new Set(shown.map(({ topic }) => topic))].map((topic) => {
     const blocks = shown
       .filter((finding) => finding.topic === topic)
-      .map((finding) => block(finding, placeOf(finding).padEnd(places), paint));
+      .map((finding) => block(finding, placeOf(finding).padEnd(places), { paint, stream }));
     return `${paint.bold(topic)}\n${blocks.join('\n')}\n`;
   });
   return [...topics, lintSummary(report)].join('\n');
@@ -28,13 +29,19 @@ export const lintDocument = (value: unknown): string => printableJson(value, 2);
 
 type Paint = ReturnType<typeof paintFor>;
 
-function block(finding: LintFinding, place: string, paint: Paint): string {
+const INDENT = 4;
+
+function block(
+  finding: LintFinding,
+  place: string,
+  { paint, stream }: { paint: Paint; stream: Terminal },
+): string {
   const { rule, level, message, remedy } = finding;
   const colour = level === 'error' ? paint.red : paint.yellow;
-  const head = `  ${colour(level.padEnd(LEVEL_WIDTH))}  ${rule}  ${place}  ${message}`;
-  return [head, ...excerpt(finding, paint).map((line) => `    ${line}`), `    ${paint.dim(remedy)}`].join(
-    '\n',
-  );
+  const start = `  ${level.padEnd(LEVEL_WIDTH)}  ${rule}  ${place}  `.length;
+  const head = `  ${colour(level.padEnd(LEVEL_WIDTH))}  ${rule}  ${place}  ${hanging(message, start, stream)}`;
+  const rest = [...excerpt(finding, paint), paint.dim(hanging(remedy, INDENT, stream))];
+  return [head, ...rest.map((line) => ' '.repeat(INDENT) + line)].join('\n');
 }
 
 function excerpt({ line, column, end_column, source }: LintFinding, paint: Paint): string[] {

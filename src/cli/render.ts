@@ -45,7 +45,7 @@ function layoutFor(cells: Cells): { widths: readonly number[]; isStacked: boolea
   return { widths: fittedWidths([0, ...widths.slice(1)], cells, room), isStacked: true };
 }
 
-interface Terminal {
+export interface Terminal {
   isTTY?: boolean;
   columns?: number;
 }

@@ -49,6 +49,14 @@ export function templateFlagFacts(flags: TemplateFlags): Partial<TemplateUpdate>
   };
 }
 
+/** Throws `bad_request`, which names the flag, for fields without an image. */
+export function requireImage(fields: { image?: unknown }): void {
+  if (fields.image !== undefined) return;
+  throw new ServiceError('bad_request', 'The template has no image: --image is missing.', {
+    remedy: 'Set --image, or image in the file.',
+  });
+}
+
 /** The fields of a template that an update can send. */
 export function factsOf(template: Template): TemplateUpdate {
   const { name, owner_id, version, created_at, updated_at, ...facts } = template;

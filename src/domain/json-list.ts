@@ -72,27 +72,27 @@ export class JsonList {
   }
 
   #element(text: Buffer, boundary: number): void {
-    const whole = this.#complete(text).toString('utf8');
+    const element = this.#complete(text).toString('utf8');
     this.#structure.tokens = 0;
     if (boundary !== COMMA) this.#state = 'after';
     if (boundary !== COMMA && boundary !== CLOSE_LIST) throw new JsonFault('syntax');
-    if (boundary === CLOSE_LIST && this.#count === 0 && !NOT_BLANK.test(whole)) return;
+    if (boundary === CLOSE_LIST && this.#count === 0 && !NOT_BLANK.test(element)) return;
     if (++this.#count > this.#limits.most) throw new JsonFault('size');
-    this.#read(parsed(whole));
+    this.#read(parsed(element));
   }
 
   #complete(last: Buffer): Buffer {
-    const isWhole = this.#size === 0;
-    this.#wait(last, isWhole);
+    const isComplete = this.#size === 0;
+    this.#wait(last, isComplete);
     const blocks = this.#waiting;
-    [this.#waiting, this.#size] = [isWhole ? blocks : new ByteBlocks(), 0];
-    return isWhole ? last : Buffer.concat(blocks.taken());
+    [this.#waiting, this.#size] = [isComplete ? blocks : new ByteBlocks(), 0];
+    return isComplete ? last : Buffer.concat(blocks.taken());
   }
 
-  #wait(part: Buffer, isWhole = false): void {
+  #wait(part: Buffer, isComplete = false): void {
     this.#size += part.length;
     if (this.#size > this.#limits.bytes) throw new JsonFault('size');
-    if (!isWhole) this.#waiting.append(part);
+    if (!isComplete) this.#waiting.append(part);
   }
 }
 

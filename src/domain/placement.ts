@@ -6,7 +6,7 @@ import { LOCAL_WORKER } from './worker-id.ts';
 /** What is known before the workers are looked at. */
 export interface PlacementLimits {
   /** Workers whose last heartbeat is older are not asked; this server hears itself. */
-  heard_after: string;
+  heartbeat_after: string;
   /** This server could run it, as far as its providers go. */
   local: boolean;
   /** Other workers may run it. */

@@ -80,23 +80,23 @@ export interface TokenVerdict {
 
 /**
  * Whether a control plane of this configuration accepts `text` from the worker `id`; without one, from the worker that the
- * token names. Throws `bad_request` when there is none to be asked for.
+ * token names. Throws `bad_request` when there is none to be request for.
  */
-export function verifyWorkerToken(asked: {
+export function verifyWorkerToken(request: {
   text: string;
   id: string | undefined;
   file: string | undefined;
   audience: WorkerAudience;
 }): TokenVerdict {
-  const token = asked.text.trim();
+  const token = request.text.trim();
   const payload = parseWorkerToken(token)?.payload;
-  const worker_id = asked.id ?? payload?.worker_id;
+  const worker_id = request.id ?? payload?.worker_id;
   if (worker_id === undefined)
     throw new ServiceError('bad_request', 'A secret does not contain the id of its worker.', {
       remedy: 'Set --id to the id of the worker.',
     });
-  const { auth } = loadProcessConfig({ file: asked.file }).config;
-  const expected = { aud: asked.audience, now: realClock().now() };
+  const { auth } = loadProcessConfig({ file: request.file }).config;
+  const expected = { aud: request.audience, now: realClock().now() };
   const verdict = judgeWorker(auth, { worker_id, token }, expected);
   if (!('fault' in verdict)) return { ok: true, worker_id };
   // A token that is expired and has a wrong signature is reported as expired, too: that is the most frequent cause.

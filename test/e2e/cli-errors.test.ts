@@ -50,6 +50,14 @@ describe('without a server', () => {
     );
   });
 
+  it('names the flag that a template without an image lacks', async () => {
+    const run = await runCli(['template', 'create', 'web', '--memory', '512']);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toBe(
+      'Error: The template has no image: --image is missing.\nTry: Set --image, or image in the file.\n',
+    );
+  });
+
   it('names the file that cannot be opened, and why', async () => {
     const run = await runCli(['sandbox', 'list', '--api-key-file', '/nonexistent/key']);
     expect(run.code).toBe(2);

@@ -68,7 +68,7 @@ export function fleetOf(deps: FleetDeps): Fleet {
       local,
       remote: others && remote !== undefined,
       lease_until: leases.until(),
-      heard_after: new Date(clock.now() - terms.staleMs).toISOString(),
+      heartbeat_after: new Date(clock.now() - terms.staleMs).toISOString(),
     }),
     offered: async () => {
       const workers = remote === undefined ? [] : await store.workers.list();

@@ -106,9 +106,9 @@ export function openContext(deps: DoctorDeps, loaded: LoadedConfig): CheckContex
     config,
     provider,
     probe: (kind, signal) => {
-      const asked = probes.get(kind) ?? provider(kind).then((one) => one.probe(signal));
-      probes.set(kind, asked);
-      return asked;
+      const report = probes.get(kind) ?? provider(kind).then((one) => one.probe(signal));
+      probes.set(kind, report);
+      return report;
     },
     close: async () => {
       await (await opened?.catch(() => undefined))?.close();

@@ -30,9 +30,9 @@ export interface ArchiveRequest {
 export async function* archiveBytes({ host, path, maxBytes }: ArchiveRequest): AsyncGenerator<Buffer> {
   const file: Readable =
     path === '-' ? process.stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES });
-  const { head, whole } = await peek(file);
+  const { head, content } = await peek(file);
   const packing = packingOf(head);
-  const bytes = packing === undefined ? whole : await unpacked(host, packing, whole);
+  const bytes = packing === undefined ? content : await unpacked(host, packing, content);
   let left = maxBytes;
   try {
     for await (const chunk of bytes) {
@@ -51,7 +51,7 @@ export async function* archiveBytes({ host, path, maxBytes }: ArchiveRequest): A
 }
 
 /** The first bytes, and all of them. */
-async function peek(file: Readable): Promise<{ head: Buffer; whole: AsyncIterable<Buffer> }> {
+async function peek(file: Readable): Promise<{ head: Buffer; content: AsyncIterable<Buffer> }> {
   const chunks = file[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let head = Buffer.alloc(0);
   while (head.length < HEAD_BYTES) {
@@ -59,11 +59,11 @@ async function peek(file: Readable): Promise<{ head: Buffer; whole: AsyncIterabl
     if (done) break;
     head = Buffer.concat([head, value]);
   }
-  async function* whole() {
+  async function* content() {
     yield head;
     for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
   }
-  return { head, whole: whole() };
+  return { head, content: content() };
 }
 
 async function unpacked(

@@ -57,8 +57,8 @@ export async function changeInodes(
 ): Promise<void> {
   const path = join(order.folder, 'script');
   await writeFile(path, order.script);
-  const said = await tools.run('debugfs', ['-w', '-f', path, order.image], order.signal);
-  const complaints = said.split('\n').filter((line) => line !== '' && !line.startsWith('debugfs 1.'));
+  const output = await tools.run('debugfs', ['-w', '-f', path, order.image], order.signal);
+  const complaints = output.split('\n').filter((line) => line !== '' && !line.startsWith('debugfs 1.'));
   if (complaints.length > 0) throw failure('debugfs', complaints.join('\n'));
 }
 

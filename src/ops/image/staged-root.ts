@@ -53,7 +53,7 @@ export class StagedRoot {
     const { place, name } = this.#vacant(path);
     const file = openSync(this.#here([...place.path, name]), 'wx', 0o600);
     try {
-      for await (const chunk of content) writeWhole(file, chunk);
+      for await (const chunk of content) writeAll(file, chunk);
     } finally {
       closeSync(file);
     }
@@ -143,6 +143,6 @@ export class StagedRoot {
   }
 }
 
-function writeWhole(file: number, bytes: Buffer): void {
+function writeAll(file: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }

@@ -52,14 +52,14 @@ export async function* tarEntries(
 /** The next entry with the fields of all headers before it; undefined at the block that ends the archive. */
 async function nextEntry(feed: ByteFeed): Promise<ReturnType<typeof open> | undefined> {
   const extension: Extension = new Map();
-  let said = 0;
+  let metadataBytes = 0;
   for (let header = await nextHeader(feed); header; header = await nextHeader(feed)) {
     if (!EXTENSIONS.includes(header.type)) return open(feed, header, extension);
-    said += BLOCK + header.size;
-    if (said > MAX_EXTENSION) throw refused('An entry of the archive has too much metadata.');
+    metadataBytes += BLOCK + header.size;
+    if (metadataBytes > MAX_EXTENSION) throw refused('An entry of the archive has too much metadata.');
     for (const [key, value] of await extensionOf(feed, header)) extension.set(key, value);
   }
-  if (said > 0) throw cutOff();
+  if (metadataBytes > 0) throw cutOff();
   return undefined;
 }
 
@@ -137,15 +137,15 @@ function extended(header: TarHeader, extension: Extension): TarHeader & { capabi
     ...header,
     name: extension.get('path') ?? header.name,
     link: extension.get('linkpath') ?? header.link,
-    size: whole(extension, 'size') ?? header.size,
-    uid: whole(extension, 'uid') ?? header.uid,
-    gid: whole(extension, 'gid') ?? header.gid,
-    mtime: whole(extension, 'mtime') ?? header.mtime,
+    size: integerOf(extension, 'size') ?? header.size,
+    uid: integerOf(extension, 'uid') ?? header.uid,
+    gid: integerOf(extension, 'gid') ?? header.gid,
+    mtime: integerOf(extension, 'mtime') ?? header.mtime,
     ...(capability !== undefined && { capability: Buffer.from(capability, 'latin1') }),
   };
 }
 
-function whole(extension: Extension, key: string): number | undefined {
+function integerOf(extension: Extension, key: string): number | undefined {
   const text = extension.get(key);
   if (text === undefined) return undefined;
   // Times alone have fractions and may lie before 1970.

@@ -75,13 +75,13 @@ function openFiles({ files, cwd }: LintRequest): FoundFile[] {
   });
 }
 
-interface WholeReading extends ConfigReading {
+interface FullReading extends ConfigReading {
   assumed: readonly string[];
   brokenFiles: Problem[];
 }
 
 /** Secrets whose files cannot be used count as given elsewhere, so that one fault does not look like several. */
-function readAll({ files, cwd }: LintRequest, assumed: readonly string[]): WholeReading {
+function readAll({ files, cwd }: LintRequest, assumed: readonly string[]): FullReading {
   // As the service runs in production: defaults depend on the user, findings must not.
   const read = (more: readonly string[]) =>
     readConfig({ file: files, cwd, home: '/root', uid: 0, isTerminal: false, env: {}, assumed: more });
@@ -93,7 +93,7 @@ function readAll({ files, cwd }: LintRequest, assumed: readonly string[]): Whole
   return { ...(broken.length > 0 ? read(all) : first), assumed: all, brokenFiles: first.secretFiles };
 }
 
-function judge(files: readonly FoundFile[], reading: WholeReading, request: LintRequest): LintFinding[] {
+function judge(files: readonly FoundFile[], reading: FullReading, request: LintRequest): LintFinding[] {
   const { production } = request;
   const make = findings(files, reading);
   const problemFindings = (rule: LintRule, problems: readonly Problem[]) =>

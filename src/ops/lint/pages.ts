@@ -31,7 +31,7 @@ function index(): string {
 const row = ({ id, title, level, production }: LintRule) =>
   `| [${id}](${id}.md) | ${title} | ${level} | ${production} |\n`;
 
-function page({ id, topic, key, title, why, remedy: mend, example, level, production }: LintRule): string {
+function page({ id, topic, key, title, why, remedy, example, level, production }: LintRule): string {
   const facts = [
     ...(key === '' ? [] : [`- Key: \`${key}\``]),
     `- Topic: ${TOPICS[topic]}`,
@@ -49,7 +49,7 @@ ${why}
 
 ## What to do
 
-${mend}
+${remedy}
 
 \`\`\`yaml
 ${example}\`\`\`

@@ -21,7 +21,7 @@ export interface WorkerStore {
    * Records a heartbeat at `at`: creates or updates the worker. Omitted fields and `drain` stay. Throws
    * `resource_limit` for a new worker if there are `most`.
    */
-  heard(id: string, said: HeartbeatBody, at: string, most: number): Promise<WorkerRecord>;
+  heard(id: string, body: HeartbeatBody, at: string, most: number): Promise<WorkerRecord>;
   get(id: string): Promise<WorkerRecord | undefined>;
   /** Sorted by id. */
   list(): Promise<WorkerRecord[]>;

@@ -11,10 +11,10 @@ export interface Shared {
 
 /** One step of a sweep that leaves `most` rows in total: deletes at most `limit` rows and returns the number. */
 export function deleteOverShare(shared: Shared, most: number, limit = SWEEP_ROWS): number {
-  const asked = new Map(shared.counts().map(({ holder, count }) => [holder, count]));
-  const shares = fairShares(asked, most);
+  const counts = new Map(shared.counts().map(({ holder, count }) => [holder, count]));
+  const shares = fairShares(counts, most);
   let left = limit;
-  for (const [holder, count] of asked) {
+  for (const [holder, count] of counts) {
     const over = count - (shares.get(holder) ?? 0);
     if (over > 0 && left > 0) left -= shared.deleteOldest(holder, Math.min(over, left));
   }

@@ -50,11 +50,11 @@ export function toSandboxRow(record: SandboxRecord): SandboxRow {
   };
 }
 
-type Begun<T> = { -readonly [K in keyof T]: T[K] };
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Built up in one order, never deleted from: other objects are slow to make, and lists make a thousand. */
 export function fromSandboxRow(row: SandboxRow): SandboxRecord {
-  const record: Begun<SandboxRecord> = {
+  const record: Mutable<SandboxRecord> = {
     id: row.id,
     epoch: row.epoch,
     state: row.state,

@@ -56,7 +56,7 @@ export function workerStore(db: Database, work: Executor): WorkerStore {
     return 'removed';
   });
   return {
-    heard: (...said) => work.grow(() => heard.immediate(...said)),
+    heard: (...heartbeat) => work.grow(() => heard.immediate(...heartbeat)),
     get: (id) => work.run(() => get.all(id).map(fromRow)[0]),
     list: () => work.run(() => list.all().map(fromRow)),
     drain: (id, wanted, at) => work.settle(() => draining.immediate(id, wanted, at)),
@@ -71,9 +71,9 @@ export function workerStore(db: Database, work: Executor): WorkerStore {
 function hearing(db: Database) {
   const get = db.prepare<[string], WorkerRow>(`${SELECT} WHERE id = ?`);
   const count = db.prepare<[], number>('SELECT count(*) FROM workers').pluck();
-  const said = ['hostname', 'status', 'providers', 'capabilities', 'max_sandboxes', 'memory_mb', 'vcpus'];
+  const reported = ['hostname', 'status', 'providers', 'capabilities', 'max_sandboxes', 'memory_mb', 'vcpus'];
   const update = db.prepare(
-    `UPDATE workers SET ${[...said, 'version'].map((name) => `${name} = coalesce(@${name}, ${name})`)},
+    `UPDATE workers SET ${[...reported, 'version'].map((name) => `${name} = coalesce(@${name}, ${name})`)},
        rpc_url = nullif(coalesce(@rpc_url, rpc_url), ''), last_heartbeat = @at, updated_at = @at WHERE id = @id`,
   );
   const insert = db.prepare(
@@ -134,14 +134,14 @@ export function workerPlaces(db: Database): WorkerPlaces {
   const elsewhere = db.prepare<[string], number>(`SELECT count(*) ${REMOTE} AND provider = ?`).pluck();
   const candidates = db.prepare<object, PlacementCandidate>(
     `SELECT id, max_sandboxes, (SELECT count(*) ${REMOTE} AND worker_id = workers.id) AS active FROM workers
-       WHERE id <> 'local' AND drain = 0 AND status = 'online' AND rpc_url IS NOT NULL AND last_heartbeat > @heard_after
+       WHERE id <> 'local' AND drain = 0 AND status = 'online' AND rpc_url IS NOT NULL AND last_heartbeat > @heartbeat_after
          AND @provider IN (SELECT value FROM json_each(providers))`,
   );
   return {
     elsewhere: (provider) => elsewhere.get(provider) ?? 0,
-    find(provider, { local, remote, heard_after }, is_full) {
+    find(provider, { local, remote, heartbeat_after }, is_full) {
       const hasLocal = local && !draining.get();
-      const others = remote ? candidates.all({ provider, heard_after }) : [];
+      const others = remote ? candidates.all({ provider, heartbeat_after }) : [];
       return placeSandbox(hasLocal ? { is_full } : undefined, others);
     },
   };

@@ -84,13 +84,13 @@ const activeOn = (tables: Tables, id: string) =>
 export function findWorker(
   tables: Tables,
   provider: string,
-  { local, remote, heard_after }: PlacementLimits,
+  { local, remote, heartbeat_after }: PlacementLimits,
   is_full: boolean,
 ): Placement {
   const hasLocal = local && tables.workers.get(LOCAL_WORKER)?.drain !== true;
   const others = [...tables.workers.values()]
     .filter((worker) => remote && worker.id !== LOCAL_WORKER && isAble(worker, provider))
-    .filter(({ last_heartbeat }) => last_heartbeat > heard_after)
+    .filter(({ last_heartbeat }) => last_heartbeat > heartbeat_after)
     .map(({ id, capacity: { max_sandboxes } }) => ({ id, max_sandboxes, active: activeOn(tables, id) }));
   return placeSandbox(hasLocal ? { is_full } : undefined, others);
 }

@@ -53,7 +53,7 @@ it('refuses a row that there is not, before anything is measured', async () => {
   const told: string[] = [];
   const running = bench({
     ...{ root: '/', only: ['P1', 'P9'], groups: [group(['P1'])] },
-    begun: ({ id }) => void told.push(id),
+    started: ({ id }) => void told.push(id),
   });
   await expect(running).rejects.toMatchObject({ code: 'bad_request', message: 'There is no row "P9".' });
   expect(told).toEqual([]);

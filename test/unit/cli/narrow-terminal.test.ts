@@ -5,6 +5,7 @@ import { doctorText } from '../../../src/cli/doctor-view.ts';
 import { eventLine } from '../../../src/cli/events.ts';
 import { columnsOf } from '../../../src/cli/fit-columns.ts';
 import { imageTable, snapshotTable } from '../../../src/cli/image-view.ts';
+import { lintText } from '../../../src/cli/lint-view.ts';
 import { providerTable, providerTestTable } from '../../../src/cli/provider-view.ts';
 import { quotaTable } from '../../../src/cli/quota-view.ts';
 import { facts } from '../../../src/cli/render.ts';
@@ -215,6 +216,17 @@ const REPORT = {
   ],
 };
 
+const lintReport = (words: { message: string; remedy: string }) =>
+  ({
+    ...{ file: 'svc.yaml', production: true, usable: true, errors: 1, warnings: 0, known: 0, mended: 0 },
+    findings: [
+      {
+        ...{ rule: 'SVC101', topic: 'Keys and callers', level: 'error', known: false, key: 'auth.enabled' },
+        ...{ file: 'svc.yaml', line: 12, column: 3, fingerprint: 'a'.repeat(32), ...words },
+      },
+    ],
+  }) as never;
+
 it.each<[string, () => string]>([
   [
     'an event',
@@ -222,6 +234,8 @@ it.each<[string, () => string]>([
   ],
   ['a fact', () => facts([['isolation', SENTENCE]])],
   ['a report of the doctor', () => doctorText(REPORT as never)],
+  ['the message of a lint finding', () => lintText(lintReport({ message: SENTENCE, remedy: 'Start it.' }))],
+  ['the remedy of a lint finding', () => lintText(lintReport({ message: 'It is down.', remedy: SENTENCE }))],
 ])('wraps %s at the spaces of its text', (_, draw) => {
   terminal(80);
   const text = draw();

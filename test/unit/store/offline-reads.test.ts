@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { readKnownRuntimes } from '../../../src/store/sqlite/offline-reads.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { fakeDeps } from '../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 

@@ -105,9 +105,9 @@ const ENDS: readonly Rule[] = [
     'Output arrives while the command runs',
     async (client, signal) => {
       const reply = await client.startExec(['/bin/sh', '-c', 'echo one; sleep 2'], {}, signal);
-      let saidAt: number | undefined;
-      for await (const part of execParts(reply)) if ('output' in part) saidAt ??= client.clock.monotonic();
-      const between = client.clock.monotonic() - (saidAt ?? Number.POSITIVE_INFINITY);
+      let firstAt: number | undefined;
+      for await (const part of execParts(reply)) if ('output' in part) firstAt ??= client.clock.monotonic();
+      const between = client.clock.monotonic() - (firstAt ?? Number.POSITIVE_INFINITY);
       if (!(between > 1000)) throw broken('The output arrived only when the command ended.');
       return 'The output arrived before the end.';
     },

@@ -25,8 +25,8 @@ export function vulnerabilityCheck({ kind, programs, unless }: VulnerabilityChec
     look: async (context, signal) => {
       const reason = unless?.(context);
       if (reason !== undefined) return skip(reason);
-      const asked = await Promise.all(programs.map((name) => versionOf(context.host, name, signal)));
-      const found = asked.filter((each) => each !== undefined);
+      const versions = await Promise.all(programs.map((name) => versionOf(context.host, name, signal)));
+      const found = versions.filter((each) => each !== undefined);
       return found.length === 0
         ? skip(`The version of ${programs.join(', ')} is unknown.`)
         : judged(context, kind, found);
