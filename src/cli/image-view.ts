@@ -1,7 +1,7 @@
 // MicroVM images as text for people.
 import type { ImageBuildReport, ImageItem } from '../schema/image-report.ts';
 import type { Snapshot } from '../schema/snapshot.ts';
-import { type Column, facts, sizeText, table } from './render.ts';
+import { facts, sizeText, tableOf } from './render.ts';
 
 /** Progress texts by stage. */
 export const STAGE_WORDS: Readonly<Record<string, string>> = {
@@ -12,17 +12,16 @@ export const STAGE_WORDS: Readonly<Record<string, string>> = {
   install: 'Installing',
 };
 
-const COLUMNS: Column<ImageItem>[] = [
-  { title: 'name', value: ({ name }) => name },
-  { title: 'size', value: ({ size_bytes }) => sizeText(size_bytes), align: 'right' },
-  { title: 'created', value: ({ created_at }) => created_at },
-  { title: 'source', value: ({ source }) => source },
-  { title: 'digest', value: ({ digest }) => digest?.slice(0, 12) },
-];
-
-export function imageTable(images: readonly ImageItem[]): string {
-  return table(images, COLUMNS, 'No images. Build one with `svc image build`.');
-}
+export const imageTable = tableOf<ImageItem>(
+  [
+    { title: 'name', value: ({ name }) => name },
+    { title: 'size', value: ({ size_bytes }) => sizeText(size_bytes), align: 'right' },
+    { title: 'created', value: ({ created_at }) => created_at },
+    { title: 'source', value: ({ source }) => source },
+    { title: 'digest', value: ({ digest }) => digest?.slice(0, 12) },
+  ],
+  'No images. Build one with `svc image build`.',
+);
 
 export function imageBuiltText(report: ImageBuildReport): string {
   return facts([
@@ -36,14 +35,13 @@ export function imageBuiltText(report: ImageBuildReport): string {
   ]);
 }
 
-const SNAPSHOT_COLUMNS: Column<Snapshot>[] = [
-  { title: 'image', value: ({ image }) => image },
-  { title: 'kernel', value: ({ kernel }) => kernel },
-  { title: 'size', value: ({ size }) => sizeText(size), align: 'right' },
-  { title: 'created', value: ({ created_at }) => created_at },
-  { title: 'provider', value: ({ provider }) => provider },
-];
-
-export function snapshotTable(snapshots: readonly Snapshot[]): string {
-  return table(snapshots, SNAPSHOT_COLUMNS, 'No snapshots.');
-}
+export const snapshotTable = tableOf<Snapshot>(
+  [
+    { title: 'image', value: ({ image }) => image },
+    { title: 'kernel', value: ({ kernel }) => kernel },
+    { title: 'size', value: ({ size }) => sizeText(size), align: 'right' },
+    { title: 'created', value: ({ created_at }) => created_at },
+    { title: 'provider', value: ({ provider }) => provider },
+  ],
+  'No snapshots.',
+);

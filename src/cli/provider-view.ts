@@ -1,21 +1,20 @@
 // Providers as text for people.
 import type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
-import { type Column, facts, table } from './render.ts';
+import { type Column, facts, table, tableOf } from './render.ts';
 
 const health = ({ healthy }: Pick<ProviderItem, 'healthy'>) => (healthy ? 'healthy' : 'unhealthy');
 
-const COLUMNS: Column<ProviderItem>[] = [
-  { title: 'name', value: ({ name }) => name },
-  { title: 'default', value: (provider) => (provider.default ? 'yes' : undefined) },
-  { title: 'health', value: health },
-  { title: 'latency', value: ({ latency_ms }) => `${Math.round(latency_ms)} ms`, align: 'right' },
-  { title: 'capabilities', value: ({ capabilities }) => capabilities.join(' ') },
-  { title: 'message', value: ({ error }) => error },
-];
-
-export function providerTable(providers: readonly ProviderItem[]): string {
-  return table(providers, COLUMNS, 'No providers are enabled.');
-}
+export const providerTable = tableOf<ProviderItem>(
+  [
+    { title: 'name', value: ({ name }) => name },
+    { title: 'default', value: (provider) => (provider.default ? 'yes' : undefined) },
+    { title: 'health', value: health },
+    { title: 'latency', value: ({ latency_ms }) => `${Math.round(latency_ms)} ms`, align: 'right' },
+    { title: 'capabilities', value: ({ capabilities }) => capabilities.join(' ') },
+    { title: 'message', value: ({ error }) => error },
+  ],
+  'No providers are enabled.',
+);
 
 export function providerFacts(provider: ProviderDetail): string {
   return facts([

@@ -1,24 +1,23 @@
 // Quotas and admission decisions as text for people.
 import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Quota, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
-import { type Column, facts, table } from './render.ts';
+import { facts, tableOf } from './render.ts';
 
 const INHERITS = 'default';
 const own = (value: number | string) => (value === 0 || value === '0s' ? INHERITS : value);
 const cap = (value: number | string) => (value === 0 || value === '0s' ? 'no cap' : value);
 const used = (count: number, most: number) => (most === 0 ? `${count} (no cap)` : `${count} of ${most}`);
 
-const COLUMNS: Column<Quota>[] = [
-  { title: 'owner', value: ({ owner_id }) => owner_id },
-  { title: 'sandboxes', value: ({ max_sandboxes }) => own(max_sandboxes), align: 'right' },
-  { title: 'ttl', value: ({ max_ttl }) => own(max_ttl), align: 'right' },
-  { title: 'exec timeout', value: ({ max_exec_timeout }) => own(max_exec_timeout), align: 'right' },
-  { title: 'updated', value: ({ updated_at }) => updated_at },
-];
-
-export function quotaTable(quotas: readonly Quota[]): string {
-  return table(quotas, COLUMNS, 'No owner has its own quota.');
-}
+export const quotaTable = tableOf<Quota>(
+  [
+    { title: 'owner', value: ({ owner_id }) => owner_id },
+    { title: 'sandboxes', value: ({ max_sandboxes }) => own(max_sandboxes), align: 'right' },
+    { title: 'ttl', value: ({ max_ttl }) => own(max_ttl), align: 'right' },
+    { title: 'exec timeout', value: ({ max_exec_timeout }) => own(max_exec_timeout), align: 'right' },
+    { title: 'updated', value: ({ updated_at }) => updated_at },
+  ],
+  'No owner has its own quota.',
+);
 
 export function quotaFacts(quota: Quota): string {
   return facts([

@@ -35,6 +35,12 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return [...lines(titles).map((each) => bold(each)), ...cells.flatMap(lines)].join('\n');
 }
 
+/** A view of rows as a table. */
+export const tableOf =
+  <Row>(columns: readonly Column<Row>[], empty: string) =>
+  (rows: readonly Row[]): string =>
+    table(rows, columns, empty);
+
 /** `isStacked`: the first column gets its own line, because the others do not fit beside it. */
 function layoutFor(cells: Cells): { widths: readonly number[]; isStacked: boolean } {
   const widths = cells.titles.map((title, at) => Math.max(columnsOf(title), widest(cells.rows, at)));

@@ -1,6 +1,7 @@
 // Splits a command line into the words for svc and the command for the sandbox. Everything after `--` is the command. Without
 // `--` the command starts after the last argument of svc; its words may not look like flags, so no flag of svc is mistaken.
 import { ServiceError } from '../domain/errors.ts';
+import { shellWord } from '../domain/exec-request.ts';
 
 export interface Split {
   /** For the parser. */
@@ -60,10 +61,5 @@ function takesNext(word: string, flags: Terms['flags']): boolean {
 }
 
 function typed(words: readonly string[], { command }: Terms): string {
-  return `svc ${command} ${words.map(quoted).join(' ')}`;
-}
-
-/** Quoted for a shell. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return `svc ${command} ${words.map(shellWord).join(' ')}`;
 }

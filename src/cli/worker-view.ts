@@ -1,7 +1,7 @@
 // Workers as text for people.
 import { Args } from '@oclif/core';
 import type { Worker } from '../schema/worker.ts';
-import { type Column, facts, table } from './render.ts';
+import { facts, tableOf } from './render.ts';
 
 export const workerArg = { worker: Args.string({ description: 'Worker id.', required: true }) };
 
@@ -9,18 +9,17 @@ const stateOf = ({ status, stale, id }: Worker) => (stale && id !== 'local' ? `$
 const roomOf = ({ active_sandboxes, capacity }: Worker) =>
   capacity.max_sandboxes === 0 ? `${active_sandboxes}` : `${active_sandboxes} of ${capacity.max_sandboxes}`;
 
-const COLUMNS: Column<Worker>[] = [
-  { title: 'worker', value: ({ id }) => id },
-  { title: 'status', value: stateOf },
-  { title: 'sandboxes', value: roomOf, align: 'right' },
-  { title: 'providers', value: ({ providers }) => providers.join(', ') },
-  { title: 'host', value: ({ hostname }) => hostname },
-  { title: 'heartbeat', value: ({ last_heartbeat }) => last_heartbeat },
-];
-
-export function workerTable(workers: readonly Worker[]): string {
-  return table(workers, COLUMNS, 'No workers.');
-}
+export const workerTable = tableOf<Worker>(
+  [
+    { title: 'worker', value: ({ id }) => id },
+    { title: 'status', value: stateOf },
+    { title: 'sandboxes', value: roomOf, align: 'right' },
+    { title: 'providers', value: ({ providers }) => providers.join(', ') },
+    { title: 'host', value: ({ hostname }) => hostname },
+    { title: 'heartbeat', value: ({ last_heartbeat }) => last_heartbeat },
+  ],
+  'No workers.',
+);
 
 const known = (amount: number) => (amount === 0 ? 'unknown' : amount);
 

@@ -49,6 +49,11 @@ export function quoteWord(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
+/** `word` as people type it in a shell: quoted only where it has to be. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : quoteWord(word);
+}
+
 /** The full name of a signal, which may come without SIG and in any case. Whether there is one is not checked. */
 export function signalWord(name: string): string {
   const upper = name.toUpperCase();

@@ -9,16 +9,14 @@ import { printable } from '../../domain/printable.ts';
 import { insidePath } from '../args.ts';
 import { combinedFailure } from '../batch.ts';
 import { localFailure } from '../local-failure.ts';
-import type { Progress } from '../progress.ts';
-import { speedText } from '../progress.ts';
+import { type Progress, speedText } from '../progress.ts';
 import { sizeText } from '../render.ts';
 import type { Kind, Source, Target } from './endpoint.ts';
 import { localSource } from './local-source.ts';
 import { localTarget } from './local-target.ts';
 import { sandboxSource } from './sandbox-source.ts';
 import { sandboxTarget } from './sandbox-target.ts';
-import type { Tally } from './transfer.ts';
-import { transfer } from './transfer.ts';
+import { type Tally, transfer } from './transfer.ts';
 
 /** `ID:path`, `-`, or a path of this machine. */
 export type CopyEndpoint =

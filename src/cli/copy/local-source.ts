@@ -6,8 +6,7 @@ import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import { withLocalErrors } from '../local-failure.ts';
-import type { Entry, FileEntry, Source } from './endpoint.ts';
-import { namesContent } from './endpoint.ts';
+import { type Entry, type FileEntry, namesContent, type Source } from './endpoint.ts';
 
 /** `path/.` and `path/..` mean the content of a folder. */
 export function localSource(path: string): Source {

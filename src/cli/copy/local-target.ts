@@ -7,8 +7,7 @@ import type { Readable } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import { withLocalErrors } from '../local-failure.ts';
 import { sizeText } from '../render.ts';
-import type { FileEntry, Target } from './endpoint.ts';
-import { staysInside } from './endpoint.ts';
+import { type FileEntry, staysInside, type Target } from './endpoint.ts';
 
 let temporaries = 0;
 

@@ -5,8 +5,7 @@ import type { Readable } from 'node:stream';
 import type { Client } from '../../client/client.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { FileInfo } from '../../schema/file.ts';
-import type { Entry, FileEntry, Source } from './endpoint.ts';
-import { namesContent, pathBelow } from './endpoint.ts';
+import { type Entry, type FileEntry, namesContent, pathBelow, type Source } from './endpoint.ts';
 
 /** The deepest that one listing goes (docs/design/api.md#files). */
 const DEPTH = 64;

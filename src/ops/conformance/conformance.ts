@@ -3,9 +3,9 @@
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { withinDeadline } from '../../providers/deadline.ts';
 import type { CheckResult, DoctorReport, Verdict } from '../../schema/doctor.ts';
+import { groupResult, rounded, worst } from '../doctor/check.ts';
 import { keepProcessAlive } from '../doctor/keep-process-alive.ts';
-import type { Rule, RuleGroup } from './client.ts';
-import { ConformanceClient, type ConformanceClientDeps } from './client.ts';
+import { ConformanceClient, type ConformanceClientDeps, type Rule, type RuleGroup } from './client.ts';
 import { COMMANDS, COURSE } from './rules/commands.ts';
 import { FILES } from './rules/files.ts';
 import { END, REACH, SANDBOXES } from './rules/sandboxes.ts';
@@ -53,10 +53,7 @@ export function planConformance(deps: ConformanceDeps): ConformancePlan {
     })),
     finish: async () => {
       await keepProcessAlive(clock, () => client.close(AbortSignal.timeout(CLEANING_MS)));
-      const groups = [...results].map(([{ id, title }, checks]) => {
-        const ms = rounded(checks.reduce((sum, check) => sum + check.ms, 0));
-        return { id, title, verdict: worst(checks), ms, checks };
-      });
+      const groups = [...results].map(([group, checks]) => groupResult(group, checks));
       return { verdict: worst(groups), production: false, ms: rounded(clock.monotonic() - started), groups };
     },
   };
@@ -100,11 +97,3 @@ async function outcomeOf(
     return { verdict: rule.optional ? 'warn' : 'fail', message: asServiceError(error).message };
   }
 }
-
-const ORDER: readonly Verdict[] = ['skip', 'pass', 'warn', 'fail'];
-
-function worst(all: readonly { verdict: Verdict }[]): Verdict {
-  return ORDER[Math.max(0, ...all.map(({ verdict }) => ORDER.indexOf(verdict)))] ?? 'skip';
-}
-
-const rounded = (ms: number) => Math.round(ms * 10) / 10;

@@ -3,6 +3,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { shellWord } from '../../domain/exec-request.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { RestoreReport, VerifyReport } from '../../schema/db-report.ts';
 import { acknowledgedFile } from '../../store/sqlite/acknowledged.ts';
@@ -15,8 +16,7 @@ import { forgetLoss } from '../../store/sqlite/loss-record.ts';
 import { settleCopy } from '../../store/sqlite/online-copy.ts';
 import { fileOf, isSameFile, walBytes } from '../../store/sqlite/reader.ts';
 import { refuseAliases } from '../../store/sqlite/refuse-aliases.ts';
-import type { TaskOptions } from './backup.ts';
-import { requireSound } from './backup.ts';
+import { requireSound, type TaskOptions } from './backup.ts';
 import { openChecker } from './checker.ts';
 import { type Copied, copyHashed } from './copy-file.ts';
 import { flush, type PartFile, partFile } from './part-file.ts';
@@ -182,7 +182,3 @@ function logWarning(input: string): string[] {
     'The restore ignored the write-ahead log next to the backup, because it is not part of the backup.',
   ];
 }
-
-/** Quotes a word for a POSIX shell, for the commands that reports tell people to run. */
-export const shellWord = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

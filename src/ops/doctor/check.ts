@@ -6,7 +6,7 @@ import type { Clock, Ids, Random } from '../../domain/ports.ts';
 import type { Host } from '../../host/host.ts';
 import type { ProbeReport, Provider, ProviderSet } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
-import type { Verdict } from '../../schema/doctor.ts';
+import type { CheckResult, GroupResult, Verdict } from '../../schema/doctor.ts';
 import type { LintReport } from '../../schema/lint.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { KnownRuntimes, TemplateImage } from '../../store/sqlite/offline-reads.ts';
@@ -134,3 +134,23 @@ function doctorInstance({ random }: DoctorDeps, { database }: Config): Instance 
   ];
   return { id: parts.join('-'), key: random.bytes(32).toString('hex') };
 }
+
+/** The result of a group, whose checks are the rules of conformance, too. */
+export function groupResult(
+  { id, title }: Pick<CheckGroup, 'id' | 'title'>,
+  checks: CheckResult[],
+): GroupResult {
+  const ms = rounded(checks.reduce((sum, check) => sum + check.ms, 0));
+  return { id, title, verdict: worst(checks), ms, checks };
+}
+
+const ORDER: readonly Verdict[] = ['skip', 'pass', 'warn', 'fail'];
+
+/** The gravest verdict; `skip` of none. */
+export function worst(all: readonly { verdict: Verdict }[]): Verdict {
+  const ranks = all.map(({ verdict }) => ORDER.indexOf(verdict));
+  return ORDER[Math.max(0, ...ranks)] ?? 'skip';
+}
+
+/** Tenths of a millisecond, as reports show them. */
+export const rounded = (ms: number) => Math.round(ms * 10) / 10;

@@ -2,7 +2,7 @@
 import type { LoadedConfig } from '../../config/load.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { withinDeadline } from '../../providers/deadline.ts';
-import type { CheckResult, DoctorReport, GroupResult, Verdict } from '../../schema/doctor.ts';
+import type { CheckResult, DoctorReport, GroupResult } from '../../schema/doctor.ts';
 import {
   type Check,
   type CheckContext,
@@ -10,8 +10,11 @@ import {
   type DoctorDeps,
   type Finding,
   fail,
+  groupResult,
   openContext,
+  rounded,
   skip,
+  worst,
 } from './check.ts';
 import { CONFIGURATION } from './checks/configuration.ts';
 import { groupsFor, type Selection } from './groups.ts';
@@ -158,17 +161,3 @@ function notLoaded(refusal: ServiceError): Finding {
   const words = problems.map(({ message }) => message).join(' ');
   return fail(words || refusal.message, refusal.remedy);
 }
-
-function groupResult({ id, title }: CheckGroup, checks: CheckResult[]): GroupResult {
-  const ms = rounded(checks.reduce((sum, check) => sum + check.ms, 0));
-  return { id, title, verdict: worst(checks), ms, checks };
-}
-
-const ORDER: readonly Verdict[] = ['skip', 'pass', 'warn', 'fail'];
-
-function worst(all: readonly { verdict: Verdict }[]): Verdict {
-  const ranks = all.map(({ verdict }) => ORDER.indexOf(verdict));
-  return ORDER[Math.max(0, ...ranks)] ?? 'skip';
-}
-
-const rounded = (ms: number) => Math.round(ms * 10) / 10;

@@ -3,15 +3,13 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { CheckGroup } from './check.ts';
 import { CONFIGURATION } from './checks/configuration.ts';
-import { CONTAINER } from './checks/container.ts';
-import { CUSTOM } from './checks/custom.ts';
 import { DATABASE } from './checks/database.ts';
 import { DEFAULT_PROVIDER } from './checks/default-provider.ts';
-import { HOSTED } from './checks/hosted.ts';
 import { LEFTOVERS } from './checks/leftovers.ts';
 import { MACHINE } from './checks/machine.ts';
 import { MICROVM } from './checks/microvm.ts';
 import { probeGroup } from './checks/probe.ts';
+import { CONTAINER, CUSTOM, HOSTED } from './checks/probed.ts';
 import { SERVER } from './checks/server.ts';
 import { USERSPACE } from './checks/userspace.ts';
 

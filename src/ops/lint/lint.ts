@@ -1,11 +1,9 @@
 // `svc config lint`: a file judged by every rule, or several as the layers that they are. Reads them and the secret files
 // they name, nothing else: no environment, no network, no provider; and never writes. What it says holds no secret.
 
-import type { FoundFile } from '../../config/config-file.ts';
-import { findConfigFiles } from '../../config/config-file.ts';
+import { type FoundFile, findConfigFiles } from '../../config/config-file.ts';
 import { valueAt } from '../../config/flag-layer.ts';
-import type { ConfigReading } from '../../config/load.ts';
-import { readConfig } from '../../config/load.ts';
+import { type ConfigReading, readConfig } from '../../config/load.ts';
 import { processConfigFiles } from '../../config/process-config.ts';
 import { type Problem, problemAt } from '../../config/setting.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -21,8 +19,7 @@ import {
 import { envName } from '../../schema/config-walk.ts';
 import type { LintFinding, LintReport } from '../../schema/lint.ts';
 import { findings } from './finding.ts';
-import type { KnownSecret, LintFacts } from './rule.ts';
-import { type LintRule, levelOf } from './rule.ts';
+import { type KnownSecret, type LintFacts, type LintRule, levelOf } from './rule.ts';
 import { CONTRADICTION, SECRET_FILE, UNUSABLE } from './rules/file.ts';
 import { LINT_RULES } from './rules.ts';
 

@@ -5,8 +5,13 @@ import { ServiceError } from '../../domain/errors.ts';
 import { orAfter } from '../../domain/timeout.ts';
 import { type Redactor, redactor } from '../../redact/engine.ts';
 import { type Ledger, redactionLedger } from '../../redact/ledger.ts';
-import type { SectionEntry } from '../../schema/bundle.ts';
-import { BUNDLE_FORMAT, type Bundle, type BundlePreview, type BundleReport } from '../../schema/bundle.ts';
+import {
+  BUNDLE_FORMAT,
+  type Bundle,
+  type BundlePreview,
+  type BundleReport,
+  type SectionEntry,
+} from '../../schema/bundle.ts';
 import { CONFIG_KEYS } from '../../schema/config-keys.ts';
 import { partFile, refuseTaken } from '../db/part-file.ts';
 import { ownersIn } from './owners.ts';

@@ -2,6 +2,7 @@
 // never written, also when it is in use.
 import { copyFileSync, constants as FS, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { shellWord } from '../../domain/exec-request.ts';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
 import type { BackupReport } from '../../schema/db-report.ts';
 import type { DoctorReport } from '../../schema/doctor.ts';
@@ -12,10 +13,8 @@ import { inspectDatabase } from '../../store/sqlite/inspect.ts';
 import { type MigratedFile, migrateFile, SCHEMA_VERSION } from '../../store/sqlite/migrate.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
-import type { TaskOptions } from '../db/backup.ts';
-import { backupDatabase } from '../db/backup.ts';
+import { backupDatabase, type TaskOptions } from '../db/backup.ts';
 import { isAlive } from '../db/part-file.ts';
-import { shellWord } from '../db/restore.ts';
 import { requireSpace } from '../db/space.ts';
 import { readAll } from './records.ts';
 import { type StepOutcome, Steps } from './steps.ts';

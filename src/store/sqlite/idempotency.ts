@@ -3,7 +3,7 @@ import type { Database } from 'better-sqlite3';
 import type { IdempotencyClaim, IdempotencyStore, Replay } from '../store.ts';
 import type { Executor } from './executor.ts';
 import { SWEEP_ROWS } from './methods.ts';
-import { deleteOverShare, type Shared } from './over-share.ts';
+import { deleteOverShare, sharedRows } from './over-share.ts';
 
 interface KnownClaim {
   sandbox_id: string;
@@ -62,16 +62,10 @@ export function idempotencyStore(db: Database, work: Executor): IdempotencyStore
   };
 }
 
-function sharedClaims(db: Database): Shared {
-  const counts = db.prepare<[], { holder: string; count: number }>(
+const sharedClaims = (db: Database) =>
+  sharedRows(
+    db,
     'SELECT scope AS holder, count(*) AS count FROM idempotency GROUP BY scope',
-  );
-  const remove = db.prepare<[string | null, number]>(
     `DELETE FROM idempotency WHERE (scope, key) IN (
        SELECT scope, key FROM idempotency WHERE scope = ? ORDER BY created_at LIMIT ?)`,
   );
-  return {
-    counts: () => counts.all(),
-    deleteOldest: (holder, limit) => remove.run(holder, limit).changes,
-  };
-}

@@ -1,7 +1,13 @@
 // VMs of the pool. The reservation of a sandbox (sandboxes.ts) finds and takes capacity in one.
 import type { Database } from 'better-sqlite3';
-import type { PoolVm } from '../../domain/pool.ts';
-import { choosePlace, POOL_UIDS, type PoolCandidate, type PoolLimits, poolUid } from '../../domain/pool.ts';
+import {
+  choosePlace,
+  POOL_UIDS,
+  type PoolCandidate,
+  type PoolLimits,
+  type PoolVm,
+  poolUid,
+} from '../../domain/pool.ts';
 import type { PoolStore } from '../seam/pool.ts';
 import type { SandboxRecord } from '../store.ts';
 import type { Executor } from './executor.ts';

@@ -12,7 +12,7 @@ import type { Executor } from './executor.ts';
 import { claimTable } from './idempotency.ts';
 import { leaseTaker } from './leases.ts';
 import { SWEEP_ROWS } from './methods.ts';
-import { deleteOverShare, type Shared } from './over-share.ts';
+import { deleteOverShare, sharedRows } from './over-share.ts';
 import { poolPlaces } from './pool.ts';
 import { warmTaker } from './prewarmed.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toList, toSandboxRow } from './rows.ts';
@@ -65,21 +65,15 @@ export function sandboxWrites({ db, work }: Connection, ids: EventIds): SandboxW
 
 const ENDED = "state IN ('destroyed', 'error')";
 
-function sharedEnds(db: Database): Shared {
-  const counts = db.prepare<[], { holder: string | null; count: number }>(
+const sharedEnds = (db: Database) =>
+  sharedRows(
+    db,
     `SELECT owner_id AS holder, count(*) AS count FROM sandboxes INDEXED BY sandboxes_ended_by_owner
        WHERE ${ENDED} GROUP BY owner_id`,
-  );
-  const remove = db.prepare<[string | null, number]>(
     `DELETE FROM sandboxes WHERE id IN (
        SELECT id FROM sandboxes INDEXED BY sandboxes_ended_by_owner
          WHERE ${ENDED} AND owner_id IS ? ORDER BY ended_at LIMIT ?)`,
   );
-  return {
-    counts: () => counts.all(),
-    deleteOldest: (holder, limit) => remove.run(holder, limit).changes,
-  };
-}
 
 function reserving(db: Database, ids: EventIds) {
   const claims = claimTable(db);

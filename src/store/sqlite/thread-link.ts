@@ -1,14 +1,12 @@
 // Runs the writer in its own thread. If the thread ends unexpectedly (a defect, or its memory limit), the outcome of
 // sent requests is unknown, so none is acknowledged.
 
-import type { MessagePort } from 'node:worker_threads';
-import { Worker } from 'node:worker_threads';
+import { type MessagePort, Worker } from 'node:worker_threads';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
 import { storeFailure } from './failures.ts';
 import { fromPlain, type Outcome, type PlainFailure, type Request, toPlain } from './wire.ts';
-import type { WriterOptions } from './writer.ts';
-import { openWriter, type Writer } from './writer.ts';
+import { openWriter, type Writer, type WriterOptions } from './writer.ts';
 import type { WriterLink } from './writer-link.ts';
 
 /** Limits of the thread, which holds one group of writes at a time. */

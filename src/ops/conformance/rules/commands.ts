@@ -1,7 +1,6 @@
 // Commands: what they are given, what comes of them, and when they end.
 import { execParts } from '../../../providers/custom/exec-answer.ts';
-import type { Rule, RuleGroup } from '../client.ts';
-import { broken, mustBe } from '../client.ts';
+import { broken, mustBe, type Rule, type RuleGroup } from '../client.ts';
 
 const MADE = ['sandboxes.spawn'];
 const RUNS = [...MADE, 'commands.status'];

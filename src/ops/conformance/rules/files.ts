@@ -1,7 +1,6 @@
 // Files: what is written is read, by commands too, and what fails changes nothing.
 import { Readable } from 'node:stream';
-import type { Rule, RuleGroup } from '../client.ts';
-import { broken, type ConformanceClient, DONE, mustBe } from '../client.ts';
+import { broken, type ConformanceClient, DONE, mustBe, type Rule, type RuleGroup } from '../client.ts';
 
 const MADE = ['sandboxes.spawn'];
 const KEPT = [...MADE, 'files.write', 'files.read'];

@@ -1,7 +1,6 @@
 // The life of sandboxes: made once, found again, ended for good.
 
-import type { Rule, RuleGroup } from '../client.ts';
-import { broken, type ConformanceClient, DONE, mustBe } from '../client.ts';
+import { broken, type ConformanceClient, DONE, mustBe, type Rule, type RuleGroup } from '../client.ts';
 
 const MADE = ['sandboxes.spawn'];
 const NONE = 'none-of-this-name';

@@ -3,8 +3,16 @@ import { dirname, isAbsolute, resolve } from 'node:path';
 import { ServiceError } from '../../../domain/errors.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../../store/sqlite/migrate.ts';
 import { refuseAliases } from '../../../store/sqlite/refuse-aliases.ts';
-import type { CheckContext } from '../check.ts';
-import { type CheckGroup, type Finding, fail, failInProduction, pass, skip, warn } from '../check.ts';
+import {
+  type CheckContext,
+  type CheckGroup,
+  type Finding,
+  fail,
+  failInProduction,
+  pass,
+  skip,
+  warn,
+} from '../check.ts';
 import { lockOwner } from '../lock-owner.ts';
 import { TEMPLATE_IMAGES } from './template-images.ts';
 

@@ -3,8 +3,7 @@
 import type { Provider } from '../../../providers/provider.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
 import type { KnownRuntimes } from '../../../store/sqlite/offline-reads.ts';
-import type { CheckContext } from '../check.ts';
-import { type Check, type CheckGroup, type Finding, pass, skip, warn } from '../check.ts';
+import { type Check, type CheckContext, type CheckGroup, type Finding, pass, skip, warn } from '../check.ts';
 
 const DEADLINE_MS = 20_000;
 const MOST_SHOWN = 5;

@@ -1,8 +1,7 @@
 // The machine: Node, time, limits, memory, cgroups.
 import { parseHierarchies } from '../../../providers/local/cgroup-host.ts';
 import { isOlder } from '../advisories.ts';
-import type { CheckContext } from '../check.ts';
-import { type CheckGroup, fail, failInProduction, pass, skip, warn } from '../check.ts';
+import { type CheckContext, type CheckGroup, fail, failInProduction, pass, skip, warn } from '../check.ts';
 
 const OLDEST_NODE = '20.19.0';
 /** No release of this program is older. */

@@ -2,40 +2,28 @@
 // to try KVM may take longer than a probe: it continues meanwhile, so a later probe knows.
 import { listImages } from '../../../providers/microvm/images.ts';
 import { hashFile } from '../../db/copy-file.ts';
-import type { CheckContext } from '../check.ts';
-import { type Check, type CheckGroup, type Finding, pass, skip } from '../check.ts';
-import { failIfNeeded, findingCheck, isDisabled } from './provider.ts';
+import { type CheckContext, type Finding, pass, skip } from '../check.ts';
+import { failIfNeeded, findingsOf, providerGroup } from './provider.ts';
 
 const KIND = 'microvm';
 const TRIAL_MS = 30_000;
 const AGAIN_MS = 250;
 const HASH_MS = 180_000;
 
-export const MICROVM: CheckGroup = {
-  id: KIND,
-  title: 'Provider microvm',
-  unless: isDisabled(KIND),
-  checks: [
-    finding(
-      'monitor',
-      'Monitor',
-      'Install the program in providers.microvm.monitor (package qemu-system-x86), or set providers.microvm.monitor_path.',
-    ),
-    finding(
-      'kernel',
-      'Guest kernel',
-      'Install linux-image-cloud-amd64, or set providers.microvm.kernel_path.',
-    ),
-    finding('agent', 'Guest agent', 'Reinstall svc, or set providers.microvm.agent_path.'),
-    finding('images', 'Images', 'Build an image with svc image build, or correct providers.microvm.images.'),
-    { name: 'contents', title: 'Image contents', deadlineMs: HASH_MS, look: contents },
-    { name: 'accelerator', title: 'KVM acceleration', deadlineMs: TRIAL_MS, look: accelerator },
-  ],
-};
+const finding = findingsOf(KIND);
 
-function finding(name: string, title: string, remedy: string): Check {
-  return findingCheck({ kind: KIND, name, title, remedy });
-}
+export const MICROVM = providerGroup(KIND, [
+  finding(
+    'monitor',
+    'Monitor',
+    'Install the program in providers.microvm.monitor (package qemu-system-x86), or set providers.microvm.monitor_path.',
+  ),
+  finding('kernel', 'Guest kernel', 'Install linux-image-cloud-amd64, or set providers.microvm.kernel_path.'),
+  finding('agent', 'Guest agent', 'Reinstall svc, or set providers.microvm.agent_path.'),
+  finding('images', 'Images', 'Build an image with svc image build, or correct providers.microvm.images.'),
+  { name: 'contents', title: 'Image contents', deadlineMs: HASH_MS, look: contents },
+  { name: 'accelerator', title: 'KVM acceleration', deadlineMs: TRIAL_MS, look: accelerator },
+]);
 
 async function contents(context: CheckContext, signal: AbortSignal): Promise<Finding> {
   const { data_dir: dataFolder } = context.config.providers.microvm;

@@ -4,8 +4,7 @@ import type { SandboxIo } from '../../../agent/io.ts';
 import type { Clock } from '../../../domain/ports.ts';
 import type { Provider, RuntimeListing, RuntimeRef } from '../../../providers/provider.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
-import type { CheckContext } from '../check.ts';
-import { type Check, type CheckGroup, type Finding, fail, pass, skip } from '../check.ts';
+import { type Check, type CheckContext, type CheckGroup, type Finding, fail, pass, skip } from '../check.ts';
 import { answerOf, runToEnd, SERVE_ONCE } from '../probe-commands.ts';
 import { isDisabled } from './provider.ts';
 

@@ -2,8 +2,16 @@
 // kinds are enabled by default, and few machines have both.
 import type { Config } from '../../../schema/config.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
-import type { CheckContext } from '../check.ts';
-import { type Check, type Finding, fail, pass, skip, warn } from '../check.ts';
+import {
+  type Check,
+  type CheckContext,
+  type CheckGroup,
+  type Finding,
+  fail,
+  pass,
+  skip,
+  warn,
+} from '../check.ts';
 
 /** Longer than the provider's own deadline. */
 export const PROBE_DEADLINE_MS = 20_000;
@@ -22,45 +30,35 @@ export function failIfNeeded(
   return isNeeded ? fail(message, remedy) : warn(message, remedy);
 }
 
-export interface FindingCheck {
-  kind: ProviderKind;
-  /** The severity of the finding, and of the check. */
-  name: string;
-  title: string;
-  /** A second `remedy` for what the provider's own words do not say. */
-  remedy?: string;
+/** A group that is skipped where the provider is disabled. */
+export const providerGroup = (kind: ProviderKind, checks: readonly Check[]): CheckGroup => ({
+  id: kind,
+  title: `Provider ${kind}`,
+  unless: isDisabled(kind),
+  checks,
+});
+
+interface FindingTerms {
   /** A missing limit does not prevent a start. */
   isLimit?: boolean;
   /** Never more than a warning. */
   isHint?: boolean;
 }
 
-export function findingCheck({ kind, name, title, remedy, isLimit, isHint }: FindingCheck): Check {
-  return {
+/** Makes checks of findings by name. The remedy says what the provider's own words do not. */
+export const findingsOf =
+  (kind: ProviderKind) =>
+  (name: string, title: string, remedy: string, { isLimit, isHint }: FindingTerms = {}): Check => ({
     name,
     title,
     deadlineMs: PROBE_DEADLINE_MS,
     look: async (context, signal) => {
-      const { findings, message } = await context.probe(kind, signal);
+      const { findings, message = 'The provider does not respond.' } = await context.probe(kind, signal);
       const finding = findings.find((each) => each.name === name);
       if (finding?.ok) return pass(finding.message);
-      if (finding && isHint) return warn(finding.message, remedy);
-      if (finding) return worse(context, { kind, message: finding.message, remedy, isLimit });
-      if (findings.length === 0)
-        return failIfNeeded(context, kind, message ?? 'The provider does not respond.', remedy);
+      if (finding && (isHint || (isLimit && !context.production))) return warn(finding.message, remedy);
+      if (finding) return failIfNeeded(context, kind, finding.message, remedy);
+      if (findings.length === 0) return failIfNeeded(context, kind, message, remedy);
       return skip('A previous check of this provider failed.');
     },
-  };
-}
-
-interface Bad {
-  kind: ProviderKind;
-  message: string;
-  remedy: string | undefined;
-  isLimit: boolean | undefined;
-}
-
-function worse(context: CheckContext, { kind, message: words, remedy, isLimit }: Bad): Finding {
-  if (isLimit && !context.production) return warn(words, remedy);
-  return failIfNeeded(context, kind, words, remedy);
-}
+  });

@@ -1,8 +1,7 @@
 // Whether spawns of stored templates can get their image: a template stays as it is when a policy or the images change.
 import { PROVIDER_KINDS, type ProviderKind } from '../../../schema/provider.ts';
 import type { TemplateImage } from '../../../store/sqlite/offline-reads.ts';
-import type { CheckContext } from '../check.ts';
-import { type Check, type Finding, pass, warn } from '../check.ts';
+import { type Check, type CheckContext, type Finding, pass, warn } from '../check.ts';
 import { PROBE_DEADLINE_MS } from './provider.ts';
 
 const MOST_NAMED = 20;

@@ -1,8 +1,7 @@
 // The userspace provider: whether the kernel lets it make namespaces, what its own probe finds, and the interpreters.
 
-import type { CheckContext } from '../check.ts';
-import { type CheckGroup, type Finding, pass, skip } from '../check.ts';
-import { failIfNeeded, findingCheck, isDisabled, PROBE_DEADLINE_MS } from './provider.ts';
+import { type CheckContext, type Finding, pass, skip } from '../check.ts';
+import { failIfNeeded, findingsOf, PROBE_DEADLINE_MS, providerGroup } from './provider.ts';
 import { vulnerabilityCheck } from './vulnerabilities.ts';
 
 const KIND = 'userspace';
@@ -15,29 +14,24 @@ const SYSCTLS: readonly { name: string; refuses: string; rootToo?: true }[] = [
   { name: 'kernel/apparmor_restrict_unprivileged_userns', refuses: '1' },
 ];
 
-export const USERSPACE: CheckGroup = {
-  id: KIND,
-  title: 'Provider userspace',
-  unless: isDisabled(KIND),
-  checks: [
-    { name: 'namespaces', title: 'Namespaces', look: namespaces },
-    findingCheck({
-      kind: KIND,
-      name: 'runner',
-      title: 'Runner',
-      remedy: 'Install bubblewrap or util-linux (for unshare), or set providers.userspace.enabled to false.',
-    }),
-    findingCheck({
-      kind: KIND,
-      name: 'limits',
-      title: 'Limits',
-      remedy: 'Run the service as root, or delegate a control group with Delegate=yes in the systemd unit.',
-      isLimit: true,
-    }),
-    vulnerabilityCheck({ kind: KIND, programs: ['bwrap'] }),
-    { name: 'languages', title: 'Interpreters', deadlineMs: PROBE_DEADLINE_MS, look: languages },
-  ],
-};
+const finding = findingsOf(KIND);
+
+export const USERSPACE = providerGroup(KIND, [
+  { name: 'namespaces', title: 'Namespaces', look: namespaces },
+  finding(
+    'runner',
+    'Runner',
+    'Install bubblewrap or util-linux (for unshare), or set providers.userspace.enabled to false.',
+  ),
+  finding(
+    'limits',
+    'Limits',
+    'Run the service as root, or delegate a control group with Delegate=yes in the systemd unit.',
+    { isLimit: true },
+  ),
+  vulnerabilityCheck({ kind: KIND, programs: ['bwrap'] }),
+  { name: 'languages', title: 'Interpreters', deadlineMs: PROBE_DEADLINE_MS, look: languages },
+]);
 
 async function namespaces(context: CheckContext): Promise<Finding> {
   const { host, config } = context;

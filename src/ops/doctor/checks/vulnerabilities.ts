@@ -4,8 +4,7 @@
 import type { Host } from '../../../host/host.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
 import { ADVISORIES_DATE, type Advisory, advisoriesFor } from '../advisories.ts';
-import type { CheckContext } from '../check.ts';
-import { type Check, type Finding, pass, skip, warn } from '../check.ts';
+import { type Check, type CheckContext, type Finding, pass, skip, warn } from '../check.ts';
 import { failIfNeeded } from './provider.ts';
 
 const VERSION_MS = 3000;
