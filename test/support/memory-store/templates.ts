@@ -1,7 +1,7 @@
 // Templates as a plain map: the reference for what the seam means.
 import { formatTemplateKey as id, type TemplateKey } from '../../../src/domain/template-key.ts';
-import type { TemplatePlace, TemplateRecord, TemplateStore } from '../../../src/store/seam/templates.ts';
 import { refuseTooMany, templateTaken } from '../../../src/store/refusals.ts';
+import type { TemplatePlace, TemplateRecord, TemplateStore } from '../../../src/store/seam/templates.ts';
 
 export function memoryTemplates(): TemplateStore {
   const templates = new Map<string, TemplateRecord>();

@@ -3,8 +3,8 @@ import { type Placement, type PlacementLimits, placeSandbox } from '../../../src
 import { LIVE_STATES } from '../../../src/domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../../src/domain/worker-id.ts';
 import type { HeartbeatBody } from '../../../src/schema/worker.ts';
-import type { LeaseStore, WorkerRecord, WorkerStore } from '../../../src/store/seam/workers.ts';
 import { tooManyWorkers } from '../../../src/store/refusals.ts';
+import type { LeaseStore, WorkerRecord, WorkerStore } from '../../../src/store/seam/workers.ts';
 import { active, copy, type Tables } from './tables.ts';
 
 type Kept = Omit<WorkerRecord, 'active_sandboxes'>;
