@@ -1,9 +1,11 @@
 // svc audit
 import { Flags } from '@oclif/core';
 import { auditCsvPages, auditFilter, auditRecords, auditTable } from '../src/cli/audit.ts';
-import { ClientCommand } from '../src/cli/client-command.ts';
+import { clientFlags, connect } from '../src/cli/connection.ts';
+import { SvcCommand } from '../src/cli/svc-command.ts';
+import type { AuditRecord } from '../src/schema/audit.ts';
 
-export default class Audit extends ClientCommand {
+export default class Audit extends SvcCommand<AuditRecord[] | undefined> {
   static override summary = 'List admin calls, newest first, including refused ones.';
   static override description = 'Needs the admin key where one is configured. Pass it as the API key.';
   static override examples = [
@@ -11,7 +13,7 @@ export default class Audit extends ClientCommand {
     '<%= config.bin %> <%= command.id %> --since 720h --limit 100000 --csv > audit.csv',
   ];
   static override flags = {
-    ...ClientCommand.flags,
+    ...clientFlags,
     actor: Flags.string({ description: 'Only this actor, such as admin:X-Admin-API-Key.' }),
     method: Flags.string({ description: 'Only this method.' }),
     status: Flags.integer({ description: 'Only this status.', min: 100, max: 599 }),
@@ -22,14 +24,16 @@ export default class Audit extends ClientCommand {
     csv: Flags.boolean({ description: 'Print CSV with formulas escaped.', exclusive: ['json'] }),
   };
 
-  async run() {
+  async run(): Promise<AuditRecord[] | undefined> {
     const { flags } = await this.parse(Audit);
-    const { admin } = this.connect(flags);
+    const { admin } = connect(flags);
     const filter = auditFilter(flags, Date.now());
     if (flags.csv) {
       for await (const page of auditCsvPages(admin, filter, flags.limit)) process.stdout.write(page);
       return undefined;
     }
-    return this.show(await auditRecords(admin, filter, flags.limit), auditTable);
+    const records = await auditRecords(admin, filter, flags.limit);
+    this.log(auditTable(records));
+    return records;
   }
 }

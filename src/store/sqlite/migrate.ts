@@ -2,7 +2,6 @@
 // in its own transaction together with its number.
 import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
-import { storeFailure } from './failures.ts';
 import { FOUNDATION } from './migrations/0001-foundation.ts';
 import { QUOTAS } from './migrations/0002-quotas.ts';
 import { AUDIT } from './migrations/0003-audit.ts';
@@ -14,7 +13,6 @@ import { SHARES } from './migrations/0008-shares.ts';
 import { IDEMPOTENCY } from './migrations/0009-idempotency.ts';
 import { CLOCK } from './migrations/0010-clock.ts';
 import { WARNINGS } from './migrations/0011-warnings.ts';
-import Sqlite from './sqlite.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -68,32 +66,4 @@ export function migrate(db: Database, to: number = SCHEMA_VERSION): void {
 
 export function schemaVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
-}
-
-export interface MigratedFile {
-  from_version: number;
-  to_version: number;
-  /** The duration of each applied migration, in order. */
-  durations_ms: number[];
-}
-
-/** Migrates the database at `path` to this program's schema. `now` in ms. Throws like the store. */
-export function migrateFile(path: string, now: () => number): MigratedFile {
-  const db = new Sqlite(path, { fileMustExist: true, timeout: 0 });
-  try {
-    db.pragma('trusted_schema = OFF');
-    db.pragma('foreign_keys = ON');
-    const from_version = schemaVersion(db);
-    const durations_ms: number[] = [];
-    for (let version = from_version; version < SCHEMA_VERSION; version++) {
-      const started = now();
-      migrate(db, version + 1);
-      durations_ms.push(Math.round(now() - started));
-    }
-    return { from_version, to_version: schemaVersion(db), durations_ms };
-  } catch (error) {
-    throw storeFailure(error);
-  } finally {
-    db.close();
-  }
 }
