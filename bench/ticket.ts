@@ -26,6 +26,7 @@ export const ticketPair: Pair = {
     const queue = new SpawnQueue({ publisher: { note: () => {} }, clock: realClock() }, settings);
     const applicants = Array.from({ length: WAITING }, (_, n) => ({
       owner_id: `owner-${n % OWNERS}`,
+      actor: 'bench',
       provider: 'userspace',
       attempt: async () => DENIED,
     }));

@@ -6,15 +6,21 @@ import { SvcCommand } from '../src/cli/svc-command.ts';
 import type { AuditRecord } from '../src/schema/audit.ts';
 
 export default class Audit extends SvcCommand<AuditRecord[] | undefined> {
-  static override summary = 'List admin calls, newest first, including refused ones.';
+  static override summary = 'List changes and admin calls, newest first, including refused ones.';
   static override description = 'Needs the admin key where one is configured. Pass it as the API key.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --since 24h --status 403',
+    '<%= config.bin %> <%= command.id %> --target sb-0123456789ab',
+    '<%= config.bin %> <%= command.id %> --actor key:ci --method DELETE --json',
     '<%= config.bin %> <%= command.id %> --since 720h --limit 100000 --csv > audit.csv',
   ];
   static override flags = {
     ...clientFlags,
-    actor: Flags.string({ description: 'Only this actor, such as admin:X-Admin-API-Key.' }),
+    actor: Flags.string({ description: 'Only this actor, such as key:ci or admin:X-Admin-API-Key.' }),
+    target: Flags.string({
+      description: 'Only calls about this sandbox, template, key, owner or worker.',
+      helpValue: '<id>',
+    }),
     method: Flags.string({ description: 'Only this method.' }),
     status: Flags.integer({ description: 'Only this status.', min: 100, max: 599 }),
     path: Flags.string({ description: 'Only paths that contain this text.' }),

@@ -14,12 +14,14 @@ export default class Events extends SvcCommand {
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --type sandbox.*,exec.failed --json',
     '<%= config.bin %> <%= command.id %> --no-follow --sandbox sb-0123456789ab',
+    '<%= config.bin %> <%= command.id %> --actor system:expired',
   ];
   static override flags = {
     ...clientFlags,
     type: Flags.string({ description: 'Only these types, separated by commas; sandbox.* selects a group.' }),
     sandbox: Flags.string({ description: 'Only events of this sandbox.', helpValue: '<id>' }),
     owner: Flags.string({ description: 'Only events of this owner.', helpValue: '<id>' }),
+    actor: Flags.string({ description: 'Only events of this actor, such as key:ci.' }),
     since: Flags.integer({
       description: 'Start after the event with this id; 0 starts with the oldest one.',
       min: 0,

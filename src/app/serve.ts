@@ -1,8 +1,11 @@
 // The server as one object: control plane and HTTP. Signals, logs and exit codes belong to the command.
 import { release } from 'node:os';
+import type { AuditLog } from '../control/api/audit.ts';
+import type { SystemActor } from '../domain/actor.ts';
 import { configWarnings } from '../domain/config-warnings.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { createHttpServer } from '../http/server.ts';
+import type { Config } from '../schema/config.ts';
 import { closeStack } from './close-stack.ts';
 import { type ControlPlaneDeps, openControlPlane } from './control-plane.ts';
 
@@ -34,9 +37,28 @@ export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
     opened.push(async () => plane.control.drain());
     const address = await http.listen();
     plane.announce(address);
+    recordReloads(plane.control.audit, deps);
     return { address, lost: plane.lost, close: () => opened.close() };
   } catch (error) {
     await opened.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** Nobody calls for a reload: the operator sends a signal. The sections that changed are the target. */
+function recordReloads(audit: AuditLog, { config, clock }: Pick<ControlPlaneDeps, 'config' | 'clock'>): void {
+  config.onChange((current, previous) => {
+    const sections = Object.keys(current) as (keyof Config)[];
+    audit.record({
+      actor: 'system:reload' satisfies SystemActor,
+      method: 'SIGHUP',
+      path: 'configuration',
+      status: 200,
+      duration_ms: 0,
+      request_id: '',
+      remote_addr: '',
+      created_at: new Date(clock.now()).toISOString(),
+      target: sections.filter((section) => current[section] !== previous[section]).join(','),
+    });
+  });
 }

@@ -10,6 +10,7 @@ const PAGE = 1000;
 
 export interface AuditFlags {
   actor?: string | undefined;
+  target?: string | undefined;
   method?: string | undefined;
   status?: number | undefined;
   path?: string | undefined;
@@ -20,9 +21,10 @@ export interface AuditFlags {
 
 /** Throws `bad_request` for a time that is neither a timestamp nor a duration. */
 export function auditFilter(flags: AuditFlags, now: number): AuditQuery {
-  const { actor, method, status, path, since, until } = flags;
+  const { actor, target, method, status, path, since, until } = flags;
   return {
     ...(actor !== undefined && { actor }),
+    ...(target !== undefined && { target }),
     ...(method !== undefined && { method: method.toUpperCase() }),
     ...(status !== undefined && { status }),
     ...(path !== undefined && { path }),
@@ -80,6 +82,7 @@ const COLUMNS: Column<AuditRecord>[] = [
   { title: 'for', value: ({ user_id }) => user_id },
   { title: 'method', value: ({ method }) => method },
   { title: 'path', value: ({ path }) => path },
+  { title: 'target', value: ({ target }) => target },
   { title: 'status', value: ({ status }) => status, align: 'right' },
   { title: 'took', value: ({ duration_ms }) => `${Math.round(duration_ms)} ms`, align: 'right' },
   { title: 'from', value: ({ remote_addr }) => remote_addr },
@@ -87,5 +90,5 @@ const COLUMNS: Column<AuditRecord>[] = [
 ];
 
 export function auditTable(records: readonly AuditRecord[]): string {
-  return tableOrBlocks(records, COLUMNS, 'No admin calls match.');
+  return tableOrBlocks(records, COLUMNS, 'No calls match.');
 }

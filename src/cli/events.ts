@@ -15,16 +15,18 @@ export interface EventFlags extends ConnectionFlags {
   type?: string | undefined;
   sandbox?: string | undefined;
   owner?: string | undefined;
+  actor?: string | undefined;
   since?: number | undefined;
   follow: boolean;
 }
 
 export function followEvents(flags: EventFlags): AsyncIterable<Event> {
-  const { type, sandbox: sandbox_id, owner: owner_id, since, follow } = flags;
+  const { type, sandbox: sandbox_id, owner: owner_id, actor, since, follow } = flags;
   const query: EventQuery = {
     ...(type !== undefined && { type }),
     ...(sandbox_id !== undefined && { sandbox_id }),
     ...(owner_id !== undefined && { owner_id }),
+    ...(actor !== undefined && { actor }),
     ...(since !== undefined && { since }),
     ...(!follow && { follow }),
   };
@@ -35,8 +37,12 @@ export function eventHead(): string {
   return paintFor(process.stdout).bold(line(['TIME', 'TYPE', 'SANDBOX', 'ID', 'FACTS']));
 }
 
-export function eventLine({ id, type, timestamp, sandbox_id, owner_id, data = {} }: Event): string {
-  const facts = { ...(owner_id !== undefined && { owner: owner_id }), ...data };
+export function eventLine({ id, type, timestamp, sandbox_id, owner_id, actor, data = {} }: Event): string {
+  const facts = {
+    ...(owner_id !== undefined && { owner: owner_id }),
+    ...(actor !== undefined && { actor }),
+    ...data,
+  };
   return line([timestamp, type, sandbox_id ?? ABSENT, String(id), factsLine(facts)]);
 }
 

@@ -20,6 +20,7 @@ export interface Explanation {
   created_at?: string;
   expires_at?: string;
   ended_at?: string;
+  ended_by?: string;
 }
 
 const STATES: Record<SandboxState, string> = {
@@ -74,12 +75,12 @@ export async function explain(client: Pick<Client, 'get'>, id: string): Promise<
   } catch (error) {
     const ended = error instanceof ServiceError && error.code === 'not_found' ? error.details : undefined;
     if (ended?.ended_at === undefined && ended?.end_reason === undefined) throw error;
-    return explainEnded(id, ended as { end_reason?: EndReason; ended_at?: string });
+    return explainEnded(id, ended as Ending);
   }
 }
 
 function explainSandbox(sandbox: Sandbox): Explanation {
-  const { id, state, end_reason, provider, worker_id, created_at, expires_at, ended_at } = sandbox;
+  const { id, state, end_reason, provider, worker_id, created_at, expires_at, ended_at, ended_by } = sandbox;
   const because = end_reason === undefined ? [] : [REASONS[end_reason]];
   const next = NEXT[state]?.(id) ?? [AGAIN];
   return {
@@ -93,13 +94,13 @@ function explainSandbox(sandbox: Sandbox): Explanation {
     next: next.map((step) => step.replace('PROVIDER', provider)),
     ...(end_reason !== undefined && { end_reason }),
     ...(ended_at !== undefined && { ended_at }),
+    ...(ended_by !== undefined && { ended_by }),
   };
 }
 
-function explainEnded(
-  id: string,
-  { end_reason, ended_at }: { end_reason?: EndReason; ended_at?: string },
-): Explanation {
+type Ending = Pick<Explanation, 'end_reason' | 'ended_at' | 'ended_by'>;
+
+function explainEnded(id: string, { end_reason, ended_at, ended_by }: Ending): Explanation {
   const why =
     end_reason === undefined ? 'It has ended.' : (REASONS[end_reason] ?? `It ended: ${end_reason}.`);
   const next = (end_reason && NEXT[end_reason]?.(id)) ?? [];
@@ -110,6 +111,7 @@ function explainEnded(
     next: [...next, AGAIN],
     ...(end_reason !== undefined && { end_reason }),
     ...(ended_at !== undefined && { ended_at }),
+    ...(ended_by !== undefined && { ended_by }),
   };
 }
 
@@ -122,6 +124,7 @@ export function explanationText(explanation: Explanation, now: number): string {
     ['state', explanation.state],
     ['why', explanation.why],
     ['end reason', explanation.end_reason],
+    ['ended by', explanation.ended_by],
     ['provider', explanation.provider],
     ['worker', explanation.worker_id],
     ['created', created_at && ago(created_at)],

@@ -19,9 +19,14 @@ const columns = (now: number): Column<Sandbox>[] => [
   },
 ];
 
+/** Shown only where a listed sandbox has ended. */
+const ENDED_BY: Column<Sandbox> = { title: 'ended by', value: ({ ended_by }) => ended_by };
+
 /** `now` is ms since 1970, for ages. */
 export function sandboxTable(sandboxes: readonly Sandbox[], now: number): string {
-  return table(sandboxes, columns(now), 'No sandboxes.');
+  const shown = columns(now);
+  if (sandboxes.some(({ ended_by }) => ended_by !== undefined)) shown.push(ENDED_BY);
+  return table(sandboxes, shown, 'No sandboxes.');
 }
 
 export function sandboxFacts(sandbox: Sandbox): string {
@@ -36,9 +41,11 @@ export function sandboxFacts(sandbox: Sandbox): string {
     ['owner', sandbox.owner_id],
     ['template', sandbox.template],
     ['created', sandbox.created_at],
+    ['created by', sandbox.created_by],
     ['expires', sandbox.expires_at],
     ['ended', sandbox.ended_at],
     ['end reason', sandbox.end_reason],
+    ['ended by', sandbox.ended_by],
     ['runtime', sandbox.runtime_id],
     ['warnings', sandbox.warnings ?? []],
     ['metadata', Object.entries(sandbox.metadata).map(([key, value]) => `${key}=${value}`)],

@@ -1,14 +1,16 @@
 // Bounds audit records, which mostly quote callers, and writes them as CSV with formulas escaped.
+import { LONGEST_ACTOR } from '../schema/actor.ts';
 import type { AuditDraft, AuditRecord } from '../schema/audit.ts';
 
 const BOUNDS = {
-  actor: 64,
+  actor: LONGEST_ACTOR,
   user_id: 128,
   method: 16,
   path: 1024,
   request_id: 128,
   remote_addr: 64,
   user_agent: 256,
+  target: 512,
 };
 
 /** Actors without a proven key. Anyone can cause their records, so only the newest are kept. */
@@ -34,6 +36,7 @@ export const AUDIT_COLUMNS = [
   'request_id',
   'remote_addr',
   'user_agent',
+  'target',
 ] as const satisfies readonly (keyof AuditRecord)[];
 
 /** RFC 4180 with a header line. */

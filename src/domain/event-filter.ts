@@ -9,25 +9,28 @@ export interface EventFilter {
   types?: readonly EventType[];
   sandbox_id?: string;
   owner_id?: string;
+  actor?: string;
 }
 
 /** Throws `bad_request` for a kind that does not exist. */
-export function eventFilter({ type, sandbox_id, owner_id }: EventQuery): EventFilter {
+export function eventFilter({ type, sandbox_id, owner_id, actor }: EventQuery): EventFilter {
   return {
     ...(type !== undefined && { types: typesOf(type) }),
     ...(sandbox_id !== undefined && { sandbox_id }),
     ...(owner_id !== undefined && { owner_id: trimmedOwner(owner_id) }),
+    ...(actor !== undefined && { actor }),
   };
 }
 
 /** The same for filters that let the same events through by the same rule. */
-export function filterKey({ types, sandbox_id, owner_id }: EventFilter): string {
-  return JSON.stringify([types ?? null, sandbox_id ?? null, owner_id ?? null]);
+export function filterKey({ types, sandbox_id, owner_id, actor }: EventFilter): string {
+  return JSON.stringify([types ?? null, sandbox_id ?? null, owner_id ?? null, actor ?? null]);
 }
 
-export function passes({ types, sandbox_id, owner_id }: EventFilter, event: Event): boolean {
+export function passes({ types, sandbox_id, owner_id, actor }: EventFilter, event: Event): boolean {
   if (types && !types.some((type) => type === event.type)) return false;
   if (sandbox_id !== undefined && event.sandbox_id !== sandbox_id) return false;
+  if (actor !== undefined && event.actor !== actor) return false;
   return owner_id === undefined || event.owner_id === owner_id;
 }
 

@@ -12,7 +12,7 @@ export function logAccess(
   response: ServerResponse,
   ms: number,
 ): void {
-  const { raw, route, preview } = request;
+  const { raw, route, preview, identity } = request;
   // Built up in one order: a line is written for each request, and copies of parts cost as much as the rest of it.
   const fields: Record<string, unknown> = {
     request_id: request.id,
@@ -24,6 +24,7 @@ export function logAccess(
   fields.status = response.statusCode;
   fields.ms = Math.round(ms * 1000) / 1000;
   fields.remote_address = request.address;
+  fields.actor = identity?.actor ?? 'none';
   if (!response.writableFinished && response.statusCode !== 101) fields.aborted = true;
   if (route?.quiet) logger.debug(fields, 'request');
   else logger.info(fields, 'request');

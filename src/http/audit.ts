@@ -1,5 +1,5 @@
 // Which calls the audit records, and what of them: every call below /admin, also one that was refused or names nothing,
-// and those that a route marks. Bodies and queries are never recorded.
+// and those that change something (route-audit.ts), also refused ones. Bodies and queries are never recorded.
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { AuditLog } from '../control/api/audit.ts';
@@ -18,15 +18,18 @@ export interface AuditorDeps {
   log: AuditLog;
   rules: AccessRules;
   clock: Clock;
+  /** Calls inside sandboxes are recorded too. */
+  execs: boolean;
 }
 
 /** To be called once a call is over, `ms` after it came. */
 export type Auditor = (request: FastifyRequest, response: ServerResponse, ms: number) => void;
 
-export function auditor({ log, rules, clock }: AuditorDeps): Auditor {
+export function auditor({ log, rules, clock, execs }: AuditorDeps): Auditor {
   return (request, response, ms) => {
-    if (!isAudited(request, response.statusCode)) return;
-    const { raw } = request;
+    if (!isAudited(request, response.statusCode, execs)) return;
+    const { raw, route } = request;
+    const target = targetOf(request);
     const { 'x-user-id': user, 'user-agent': agent } = raw.headers;
     log.record({
       actor: actorOf(request, rules),
@@ -39,13 +42,16 @@ export function auditor({ log, rules, clock }: AuditorDeps): Auditor {
       remote_addr: request.address,
       ...(agent !== undefined && { user_agent: agent }),
       created_at: new Date(clock.now()).toISOString(),
+      ...(target !== undefined && { target }),
+      ...(route !== undefined && route.audited !== 'kept' && { frequent: true }),
     });
   };
 }
 
 /** A granted preflight is not a call. */
-function isAudited({ route, raw }: FastifyRequest, status: number): boolean {
-  if (route) return route.audited;
+function isAudited({ route, raw }: FastifyRequest, status: number, execs: boolean): boolean {
+  if (route?.audited === 'inside') return execs;
+  if (route) return route.audited !== 'never';
   return isAdminPath(pathOf(raw.url)) && !(status < 400 && isPreflight(raw.method, raw.headers));
 }
 
@@ -53,6 +59,13 @@ function isAudited({ route, raw }: FastifyRequest, status: number): boolean {
 function actorOf({ identity, route, raw }: FastifyRequest, rules: AccessRules): string {
   const known = identity ?? (route ? undefined : identify(rules, keysOf(raw.headers)));
   return known?.actor ?? 'none';
+}
+
+/** What a 201 has created, else what the path names. */
+function targetOf({ created, params }: FastifyRequest): string | undefined {
+  if (created !== undefined) return created;
+  const [named] = Object.values((params ?? {}) as Record<string, unknown>);
+  return typeof named === 'string' && named !== '' ? named : undefined;
 }
 
 /** The path alone: no query, and no host of a request that was meant for a proxy. */

@@ -45,11 +45,13 @@ declare module 'fastify' {
     scheme: Scheme;
     /** What it is for when it is not for the API. */
     preview: Target | undefined;
+    /** The id or name of what the call has created, for the audit. */
+    created: string | undefined;
   }
 }
 
 export interface PipelineDeps {
-  config: LiveConfig<Pick<Config, 'server' | 'auth'>>;
+  config: LiveConfig<Pick<Config, 'server' | 'auth' | 'audit'>>;
   clock: Clock;
   logger: Logger;
   inFlight: InFlight;
@@ -93,7 +95,7 @@ export function pipeline(deps: PipelineDeps): Pipeline {
 }
 
 function judgesOf(deps: PipelineDeps): Judges {
-  const { auth, server } = deps.config.current();
+  const { auth, server, audit } = deps.config.current();
   const rules = accessRules(auth);
   const limiter = rateLimiter(deps.rates, deps.clock);
   return {
@@ -103,7 +105,7 @@ function judgesOf(deps: PipelineDeps): Judges {
       authenticate: authenticator(rules, limiter),
       authenticateWorker: workerAuthenticator(auth, limiter, deps.clock),
     },
-    audited: auditor({ ...deps, log: deps.audit, rules }),
+    audited: auditor({ ...deps, log: deps.audit, rules, execs: audit.execs }),
     origins: cors(server.cors_allowed_origins),
   };
 }

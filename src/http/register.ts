@@ -9,7 +9,7 @@ import type { LiveConfig } from '../domain/live-config.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 
-import { PushAnswer, SocketAnswer } from './answer.ts';
+import { Answer, PushAnswer, SocketAnswer } from './answer.ts';
 
 import { JSON_TYPE } from './body/body.ts';
 import { watchPace } from './body/slow-body.ts';
@@ -113,10 +113,18 @@ function handlerOf(route: Route, deps: RegisterDeps) {
     };
     const call = new Call(parts as ConstructorParameters<typeof Call<never, never, never>>[0]);
     const result = await route.handler(call, control);
+    if (route.success.status === 201) request.created = nameOf(result);
     if (result instanceof SocketAnswer) return upgrades.accept(reply, result);
     if (result instanceof PushAnswer) return push(reply, result, deps);
     return send(reply, route, result, deps);
   };
+}
+
+/** The id or name of what a call has created. */
+function nameOf(result: unknown): string | undefined {
+  const { id, name } = (result instanceof Answer ? result.body : result) as { id?: unknown; name?: unknown };
+  const text = id ?? name;
+  return typeof text === 'string' ? text : undefined;
 }
 
 /** Past the framework, which would make a stream of its own for each reader. */

@@ -7,6 +7,7 @@ import type { Answer, PiecedAnswer, PushAnswer, SocketAnswer, StreamAnswer, Text
 import type { Call } from './call.ts';
 import type { RouteAuth } from './caller.ts';
 import { type Method, operationOf, type RouteId } from './paths.ts';
+import { type RouteAudit, routeAudit } from './route-audit.ts';
 
 /** How large and of which kind a body may be: file bodies have limits of their own, `raw` ones may also be bytes. */
 export type BodyKind = 'json' | 'json_file' | 'raw_file';
@@ -86,8 +87,8 @@ export interface Route extends RouteFacts<Shape, Shape, Shape, Shape> {
   path: string;
   /** Names a sandbox, a template or the caller's own ones, or makes one: under owner enforcement the caller must say who they are. */
   owned: boolean;
-  /** Its calls are in the audit: all below /admin, and what changes quotas or templates. */
-  audited: boolean;
+  /** Whether its calls are in the audit (route-audit.ts). */
+  audited: RouteAudit;
   handler(call: Call<never, never, never>, control: ControlPlane): unknown;
 }
 
@@ -104,10 +105,6 @@ export function defineRoute<
     handler: route.handler,
     ...place,
     owned: /^\/(?:sandboxes|events|templates|quotas\/\{)/.test(place.path),
-    audited: route.auth === 'quota_write' || place.path.startsWith('/admin') || changesTemplates(place),
+    audited: routeAudit(route.id),
   };
 }
-
-/** What a template says runs in the sandboxes of everybody who shares it. */
-const changesTemplates = ({ method, path }: ReturnType<typeof operationOf>) =>
-  method !== 'GET' && /^\/templates(?:\/\{name\})?$/.test(path);

@@ -25,7 +25,7 @@ import { acceptUpgrades, type Upgrades } from './socket/upgrades.ts';
 
 export interface HttpServerDeps {
   control: ControlPlane;
-  config: LiveConfig<Pick<Config, 'server' | 'auth'>>;
+  config: LiveConfig<Pick<Config, 'server' | 'auth' | 'audit'>>;
   clock: Clock;
   ids: Ids;
   logger: Logger;
@@ -138,6 +138,7 @@ function registerAll(
   app.decorateRequest('address', '');
   app.decorateRequest('scheme', 'http');
   app.decorateRequest('preview', undefined);
+  app.decorateRequest('created', undefined);
   const unrouted = unroutedFailure(ROUTES);
   // Before the framework looks at the body, which nobody asked for.
   app.addHook('onRequest', ({ is404, raw }, _reply, done) =>

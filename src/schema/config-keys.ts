@@ -38,6 +38,7 @@ export const RELOADABLE: readonly string[] = [
   'auth.worker_revoked_tokens',
   'server.cors_allowed_origins',
   'rate_limit',
+  'audit.execs',
   'defaults.max_sandboxes',
   'defaults.max_sandboxes_per_owner',
   'defaults.max_ttl',

@@ -216,6 +216,15 @@ export const Config = section('svc configuration', {
     memory_mb: integer(2048, 16, 1_048_576, 'Memory of a VM in megabytes, shared by its sandboxes.'),
     vcpus: integer(2, 1, 256, 'Virtual processors of a VM.'),
   }),
+  audit: section('The audit. auth.admin_audit_retention is how long it is kept.', {
+    execs: flag(false, 'Also record calls inside sandboxes: commands, file changes and preview links.'),
+    max_records: integer(
+      250_000,
+      1000,
+      100_000_000,
+      'Newest records among which calls about sandboxes are kept; other records are kept for the entire retention.',
+    ),
+  }),
   database: DatabaseConfig,
   logging: section('The log, on standard error.', {
     level: choice(['debug', 'info', 'warn', 'error'], 'info', 'Minimum severity of log lines.'),

@@ -1,5 +1,6 @@
 // Event kinds and shape (docs/design/api.md#events).
 import { type Static, Type } from 'typebox';
+import { actorField, actorFilter } from './actor.ts';
 import { described } from './described.ts';
 
 export const EVENT_TYPES = [
@@ -42,6 +43,7 @@ export const Event = Type.Object(
     timestamp: Type.String({ format: 'date-time' }),
     sandbox_id: Type.Optional(Type.String()),
     owner_id: Type.Optional(Type.String()),
+    actor: actorField('Who acted'),
     data: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
   { $id: 'Event', additionalProperties: false },
@@ -61,6 +63,7 @@ export const EventQuery = Type.Object(
     ),
     sandbox_id: Type.Optional(Type.String({ maxLength: 128, description: 'Only events of this sandbox.' })),
     owner_id: Type.Optional(Type.String({ maxLength: 512, description: 'Only events of this owner.' })),
+    actor: actorFilter('Only events of this actor.'),
     since: Type.Optional(
       Type.Integer({
         minimum: 0,

@@ -1,5 +1,6 @@
 // The sandbox object, the spawn request and the list query (docs/design/api.md#sandboxes).
 import { type Static, Type } from 'typebox';
+import { actorField } from './actor.ts';
 import { DESCRIBED, described } from './described.ts';
 import { SANDBOX_STATES } from './sandbox-states.ts';
 import { Cursor, duration, EnvValue, Image, Owner, PositiveDuration } from './text-rules.ts';
@@ -113,6 +114,8 @@ export const Sandbox = Type.Object(
     ),
     ended_at: Type.Optional(Type.String({ format: 'date-time' })),
     end_reason: Type.Optional(Type.Enum([...END_REASONS])),
+    created_by: actorField('Who spawned it'),
+    ended_by: actorField('Who ended it'),
     warnings: Type.Optional(
       Type.Array(Type.String({ maxLength: LONGEST_WARNING }), {
         maxItems: MOST_WARNINGS,

@@ -46,6 +46,9 @@ export interface SandboxRecord {
   readonly uid?: number;
   readonly ended_at?: string;
   readonly end_reason?: EndReason;
+  /** Who spawned and who ended it (docs/design/api.md#actors); absent in rows of an earlier version. */
+  readonly created_by?: string;
+  readonly ended_by?: string;
   /** Differences between the request and the running sandbox; absent if there are none. */
   readonly warnings?: readonly string[];
 }
@@ -99,6 +102,7 @@ export type SandboxPatch = Partial<
     | 'expires_at'
     | 'ended_at'
     | 'end_reason'
+    | 'ended_by'
     | 'warnings'
   >
 >;

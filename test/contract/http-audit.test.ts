@@ -179,6 +179,42 @@ describe('every admin call is recorded', () => {
     expect(http.control.audited).toHaveLength(9);
   });
 
+  it('of sandboxes: every change with its target, also of a new one and a refused one', async () => {
+    const key = { 'x-api-key': API_KEY };
+    const spawned = await recorded(() => askSample(http.base, 'spawnSandbox', key));
+    expect(spawned).toMatchObject({ actor: 'api:X-API-Key', status: 201, frequent: true });
+    expect(spawned.target).toMatch(/^sb-/);
+    for (const [method, path] of [
+      ['DELETE', '/sandboxes/sb-aaaaaaaaaaaa'],
+      ['POST', '/sandboxes/sb-aaaaaaaaaaaa/extend'],
+    ] as const) {
+      const record = await recorded(() => call(method, path, {}));
+      expect(record).toMatchObject({ method, target: 'sb-aaaaaaaaaaaa', actor: 'none', status: 401 });
+    }
+    const pruned = await recorded(() => call('POST', '/sandboxes/prune', key));
+    expect(pruned).toMatchObject({ path: '/api/v1/sandboxes/prune', frequent: true });
+    expect(pruned).not.toHaveProperty('target');
+    const template = await recorded(() => askSample(http.base, 'createTemplate', key));
+    expect(template).toMatchObject({ target: expect.any(String) });
+    expect(template).not.toHaveProperty('frequent');
+  });
+
+  it('inside sandboxes with audit.execs alone', async () => {
+    const key = { 'x-api-key': API_KEY };
+    const inside = ['exec', 'signalExec', 'createPreview', 'writeFile', 'putFile', 'removeFile'] as const;
+    for (const id of inside) await askSample(http.base, id, key);
+    await recorded(() => call('GET', '/admin/audit'));
+    expect(http.control.audited).toHaveLength(1);
+    await http.server.close(0);
+    await start({ audit: { execs: true } });
+    for (const id of inside) {
+      const record = await recorded(() => askSample(http.base, id, key));
+      expect(record, id).toMatchObject({ actor: 'api:X-API-Key', frequent: true });
+      expect(record.target, id).toMatch(/^sb-/);
+      expect(Object.keys(record).sort()).not.toContain('body');
+    }
+  });
+
   it('and no other call', async () => {
     await call('GET', '/providers');
     await call('GET', '/administrators');
@@ -190,6 +226,16 @@ describe('every admin call is recorded', () => {
     expect(http.control.audited).toHaveLength(1);
   });
 });
+
+it('names the actor of every request in the access log', async () => {
+  await call('GET', '/sandboxes', { 'x-api-key': API_KEY });
+  await call('GET', '/sandboxes', { 'x-api-key': 'wrong' });
+  await call('GET', '/live', {});
+  await until('three lines', () => lines().length === 3);
+  expect(lines().map(({ fields }) => fields.actor)).toEqual(['api:X-API-Key', 'none', 'none']);
+});
+
+const lines = () => http.logger.lines.filter(({ message }) => message === 'request');
 
 describe('reading the audit', () => {
   const get = async (path: string) => {

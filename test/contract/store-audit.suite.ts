@@ -5,6 +5,8 @@ import type { AuditFilter } from '../../src/store/seam/audit.ts';
 import { auditDraft, stamp } from '../support/records.ts';
 import type { Given } from './store.suite.ts';
 
+const keep = (keepUnproven: number, keepFrequent = 1000) => ({ keepUnproven, keepFrequent });
+
 export function audited({ store }: Given): void {
   it('gives back what it took, newest first', async () => {
     const drafts = [
@@ -41,7 +43,7 @@ export function audited({ store }: Given): void {
     let round = 0;
     const property = fc.asyncProperty(fc.array(facts, { maxLength: 12 }), filters, async (all, filter) => {
       const request_id = `round ${round++}`;
-      await store().audit.purge(stamp(99), 0);
+      await store().audit.purge(stamp(99), keep(0));
       await store().audit.append(all.map((fact) => auditDraft({ ...fact, request_id })));
       const wanted = all
         .filter(({ actor }) => filter.actor === undefined || actor === filter.actor)
@@ -79,17 +81,56 @@ export function audited({ store }: Given): void {
       auditDraft({ created_at: stamp(at), actor: at % 2 ? 'none' : 'anonymous', path: `/unproven/${at}` }),
     );
     await store().audit.append([...proven, ...unproven]);
-    expect(await store().audit.purge(stamp(0), 10)).toBe(0);
-    expect(await store().audit.purge(stamp(0), 2)).toBe(2);
-    expect(await store().audit.purge(stamp(3), 2)).toBe(2);
+    expect(await store().audit.purge(stamp(0), keep(10))).toBe(0);
+    expect(await store().audit.purge(stamp(0), keep(2))).toBe(2);
+    expect(await store().audit.purge(stamp(3), keep(2))).toBe(2);
     const left = (await store().audit.list({ limit: 10 })).map(({ path }) => path).sort();
     expect(left).toEqual(['/proven/3', '/unproven/3', '/unproven/4']);
+  });
+
+  it('keeps what a call was about, and finds its records', async () => {
+    const drafts = [
+      auditDraft({ created_at: stamp(1), target: 'sb-a', frequent: true }),
+      auditDraft({ created_at: stamp(2), target: 'sb-b', actor: 'key:ci' }),
+      auditDraft({ created_at: stamp(3), target: 'sb-a', actor: 'key:ci' }),
+      auditDraft({ created_at: stamp(4) }),
+    ];
+    await store().audit.append(drafts);
+    const of = async (filter: Partial<AuditFilter>) =>
+      (await store().audit.list({ limit: 10, ...filter })).map(({ created_at }) => created_at);
+    expect(await of({ target: 'sb-a' })).toEqual([stamp(3), stamp(1)]);
+    expect(await of({ target: 'sb-a', actor: 'key:ci' })).toEqual([stamp(3)]);
+    expect(await of({ target: 'sb-' })).toEqual([]);
+    const [plain, , , frequent] = await store().audit.list({ limit: 10 });
+    expect(plain).not.toHaveProperty('target');
+    expect(frequent).toMatchObject({ target: 'sb-a' });
+    expect(frequent).not.toHaveProperty('frequent');
+  });
+
+  it('bounds frequent records by the newest of all, and no others', async () => {
+    const drafts = [1, 2, 3, 4, 5, 6].map((at) =>
+      auditDraft({ created_at: stamp(at), path: `/${at}`, ...(at % 2 === 1 && { frequent: true }) }),
+    );
+    await store().audit.append(drafts);
+    expect(await store().audit.purge(stamp(0), keep(10, 6))).toBe(0);
+    expect(await store().audit.purge(stamp(0), keep(10, 3))).toBe(2);
+    const left = (await store().audit.list({ limit: 10 })).map(({ path }) => path).sort();
+    expect(left).toEqual(['/2', '/4', '/5', '/6']);
+  });
+
+  it('bounds a frequent record of an unproven actor too, more at once than one step deletes', async () => {
+    const many = Array.from({ length: 2500 }, (_, n) =>
+      auditDraft({ created_at: stamp(1), path: `/${n}`, actor: 'none', frequent: true }),
+    );
+    await store().audit.append(many);
+    expect(await store().audit.purge(stamp(0), keep(10_000, 100))).toBe(2400);
+    expect(await store().audit.list({ limit: 1000 })).toHaveLength(100);
   });
 
   it('never gives an id twice', async () => {
     await store().audit.append([auditDraft()]);
     const [first] = await store().audit.list({ limit: 1 });
-    await store().audit.purge(stamp(99), 0);
+    await store().audit.purge(stamp(99), keep(0));
     await store().audit.append([auditDraft()]);
     const [second] = await store().audit.list({ limit: 1 });
     expect(second!.id).toBeGreaterThan(first!.id);

@@ -162,6 +162,13 @@ export function eventful({ store, put, change }: Given): void {
     expect(await store().events.since(all[3]!.id, 10)).toEqual([]);
   });
 
+  it('keeps who acted', async () => {
+    const [ci, unknown] = await store().events.append([eventDraft({ actor: 'key:ci' }), eventDraft()]);
+    expect(ci).toMatchObject({ actor: 'key:ci' });
+    expect(await store().events.since(0, 10)).toEqual([ci, unknown]);
+    expect(unknown).not.toHaveProperty('actor');
+  });
+
   it('keeps the newest and says how many went', async () => {
     const all = await store().events.append(Array.from({ length: 2300 }, () => eventDraft()));
     expect(await store().events.prune(5000)).toBe(0);

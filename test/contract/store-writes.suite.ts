@@ -163,6 +163,17 @@ export function transitioning({ store, put, change }: Given): void {
     expect(await store().sandboxes.get(row.id)).toEqual({ ...row, ...patch });
   });
 
+  it('keeps who spawned it and who ended it', async () => {
+    const row = await put({ created_by: 'key:ci' });
+    expect(await store().sandboxes.get(row.id)).toMatchObject({ created_by: 'key:ci' });
+    const end = { state: 'destroying', end_reason: 'destroyed', ended_by: 'key:ops' } as const;
+    expect((await change(row, end))?.sandbox).toEqual({ ...row, ...end });
+    await change({ ...row, ...end }, { state: 'destroyed', ended_at: stamp(1) });
+    expect(await store().sandboxes.list({ include_ended: true, limit: 1 })).toMatchObject([
+      { created_by: 'key:ci', ended_by: 'key:ops' },
+    ]);
+  });
+
   it.each([
     ['another state', { from: ['running', 'unhealthy'] }],
     ['no state', { from: [] }],

@@ -12,6 +12,7 @@ export function testConfig(given: Partially<Config> = {}): Config {
       server: {},
       auth: {},
       rate_limit: {},
+      audit: {},
       defaults: {},
       database: { path: '/nowhere' },
       logging: { format: 'json' },

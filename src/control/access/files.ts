@@ -45,7 +45,7 @@ function transfers(deps: FileDeps): Pick<Files, 'read' | 'write'> {
         until: ({ content }) => once(content, 'close'),
         work: async (io, row) => {
           const read = await readRange(io, from, range, signal);
-          publisher.note('file.read', row, { path: from, size: read.length });
+          publisher.note('file.read', row, { path: from, size: read.length }, caller.actor);
           return read;
         },
       });
@@ -60,7 +60,7 @@ function transfers(deps: FileDeps): Pick<Files, 'read' | 'write'> {
         signal,
         work: async (io, row) => {
           const { size, atomic } = await io.write(to, body, options, signal);
-          publisher.note('file.written', row, { path: to, size });
+          publisher.note('file.written', row, { path: to, size }, caller.actor);
           return { status: 'written', path: to, size, atomic };
         },
       });
@@ -140,7 +140,7 @@ async function attempt<T>({ access, publisher }: FileDeps, call: Call<T>): Promi
     );
     return result;
   } catch (error) {
-    if (!call.signal.aborted) publisher.failure(call.operation, row, error);
+    if (!call.signal.aborted) publisher.failure(call.operation, row, error, call.caller.actor);
     held?.release(error);
     throw error;
   }

@@ -1,4 +1,4 @@
-// The audit of admin calls, as the edges record and read it.
+// The audit of changes and admin calls, as the edges record and read it.
 import type { AuditDraft, AuditQuery, AuditRecord } from '../../schema/audit.ts';
 
 export interface AuditPage {

@@ -48,8 +48,8 @@ export async function startExec(
 ): Promise<StartedExec> {
   const { access, publisher } = deps;
   const row = await access.find(id, asked.caller);
-  const { exec, io } = await launch(deps, row, request, asked.signal).catch((error: unknown) => {
-    publisher.refusal('exec', row, error);
+  const { exec, io } = await launch(deps, row, request, asked).catch((error: unknown) => {
+    publisher.refusal('exec', row, error, asked.caller.actor);
     throw error;
   });
   feed(exec, request.stdin);
@@ -61,12 +61,12 @@ async function launch(
   deps: ExecDeps,
   row: SandboxRecord,
   request: LiveRequest & { keepStdin?: boolean },
-  signal: AbortSignal,
+  { caller, signal }: { caller: Caller; signal: AbortSignal },
 ): Promise<{ exec: Exec; io: SandboxIo }> {
   const spec = await execSpec(deps, request, row);
   const held = await deps.access.open(row, signal);
   const exec = held.io.exec(spec, signal);
-  follow(deps.publisher, row, exec, held);
+  follow({ publisher: deps.publisher, row, by: caller.actor }, exec, held);
   return { exec, io: held.io };
 }
 
@@ -95,34 +95,42 @@ function timeoutOf({ detach, tty, timeout }: LiveRequest, timeouts: ExecTimeouts
   return detach || tty ? lastingTimeoutMs(timeout, timeouts) : execTimeoutMs(timeout, timeouts);
 }
 
+/** What events of an exec say beside its course. */
+export interface Noted {
+  publisher: Publisher;
+  row: SandboxRecord;
+  /** The actor. */
+  by: string;
+}
+
 /**
  * Publishes the end of an exec. The stream of a detached one is over when it has only started: then nothing is
  * published.
  */
 export function noteEnd(
-  publisher: Publisher,
-  row: SandboxRecord,
+  { publisher, row, by }: Noted,
   exec_id: string,
   { exit_code, duration_ms, timed_out }: ExecExit,
 ): void {
-  if (timed_out) publisher.note('exec.timeout', row, { exec_id, exit_code: TIMED_OUT, duration_ms });
-  else if (exit_code >= 0) publisher.note('exec.completed', row, { exec_id, exit_code, duration_ms });
+  if (timed_out) publisher.note('exec.timeout', row, { exec_id, exit_code: TIMED_OUT, duration_ms }, by);
+  else if (exit_code >= 0) publisher.note('exec.completed', row, { exec_id, exit_code, duration_ms }, by);
 }
 
 /** Publishes its events and releases the session at its end, whether or not the caller still waits. */
-function follow(publisher: Publisher, row: SandboxRecord, exec: Exec, held: OpenSandbox): void {
+function follow(noted: Noted, exec: Exec, held: OpenSandbox): void {
+  const { publisher, row, by } = noted;
   const { exec_id } = exec;
   const ended = (exit: ExecExit) => {
-    noteEnd(publisher, row, exec_id, exit);
+    noteEnd(noted, exec_id, exit);
     held.release();
   };
   const failed = (error: unknown) => {
     const { code, message } = asServiceError(error);
-    publisher.note('exec.failed', row, { exec_id, code, message });
+    publisher.note('exec.failed', row, { exec_id, code, message }, by);
     held.release(error);
   };
   exec.started.then(
-    () => publisher.note('exec.started', row, { exec_id }),
+    () => publisher.note('exec.started', row, { exec_id }, by),
     () => undefined,
   );
   exec.exit.then(ended, failed);

@@ -46,11 +46,11 @@ export async function detachKeyed(
   try {
     if (!held.io.keepsKeys) throw notKept();
     const isRepeat = await started(held.io, spec);
-    if (!isRepeat) publisher.note('exec.started', row, { exec_id: spec.exec_id });
+    if (!isRepeat) publisher.note('exec.started', row, { exec_id: spec.exec_id }, caller.actor);
     held.release();
     return { exec_id: spec.exec_id, row, isRepeat };
   } catch (error) {
-    publisher.refusal('exec', row, error);
+    publisher.refusal('exec', row, error, caller.actor);
     held.release(error);
     throw error;
   }
@@ -77,7 +77,7 @@ export async function keyedResult(
   const { exec: course } = await attachTo(deps, { id, exec_id }, true, asked);
   await course.output[Symbol.asyncIterator]().return?.();
   const exit = await course.exit;
-  if (!isRepeat) noteEnd(deps.publisher, row, exec_id, exit);
+  if (!isRepeat) noteEnd({ ...deps, row, by: asked.caller.actor }, exec_id, exit);
   const { exec, io } = await attachTo(deps, { id, exec_id }, false, asked);
   const view = { sandbox_id: id, exec, io, encoding: request.encoding ?? 'utf8', attached: exec };
   return execResult(view, deps.settings.exec.maxOutputBytes, asked.hold);
@@ -94,7 +94,7 @@ export async function keyedLines(
   const { exec, io } = await attachTo(deps, { id, exec_id }, true, asked);
   if (!isRepeat)
     exec.exit.then(
-      (exit) => noteEnd(deps.publisher, row, exec_id, exit),
+      (exit) => noteEnd({ ...deps, row, by: asked.caller.actor }, exec_id, exit),
       () => undefined,
     );
   const view = { sandbox_id: id, exec, io, encoding: request.encoding ?? 'utf8', attached: exec };

@@ -11,7 +11,10 @@ const UNPROVEN_KEPT = 100_000;
 
 export interface HousekeepingDeps {
   store: Store;
-  settings: Pick<Settings, 'endedRetentionMs' | 'mostEnded' | 'eventRetention' | 'auditRetentionMs'>;
+  settings: Pick<
+    Settings,
+    'endedRetentionMs' | 'mostEnded' | 'eventRetention' | 'auditRetentionMs' | 'mostAudited'
+  >;
   clock: Clock;
   logger: Logger;
 }
@@ -43,13 +46,16 @@ export class Housekeeping {
 
   async #tidy(): Promise<void> {
     const { store, settings, clock, logger } = this.#deps;
-    const { endedRetentionMs, mostEnded, eventRetention, auditRetentionMs } = settings;
+    const { endedRetentionMs, mostEnded, eventRetention, auditRetentionMs, mostAudited } = settings;
     const ago = (ms: number) => new Date(clock.now() - ms).toISOString();
     try {
       await store.sandboxes.purgeEnded(ago(endedRetentionMs), mostEnded);
       await store.idempotency.prune(ago(CLAIMS_KEPT_MS), CLAIMS_KEPT);
       await store.events.prune(eventRetention);
-      await store.audit.purge(ago(auditRetentionMs), UNPROVEN_KEPT);
+      await store.audit.purge(ago(auditRetentionMs), {
+        keepUnproven: UNPROVEN_KEPT,
+        keepFrequent: mostAudited,
+      });
     } catch (error) {
       logger.warn({ err: error }, 'Could not delete old records; retrying.');
     }

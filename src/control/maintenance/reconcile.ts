@@ -1,6 +1,7 @@
 // Compares the rows with the runtimes that exist, at start and periodically. A provider that does not answer is
 // skipped and never counts as empty; runtimes without our label are ignored; a sandbox that is being spawned is left
 // alone.
+import { systemEnd } from '../../domain/actor.ts';
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { KeyedLock } from '../../domain/keyed-lock.ts';
@@ -207,7 +208,7 @@ export class Reconciler {
     const { publisher, logger } = this.#deps;
     const { provider } = subject;
     logger.info({ action, provider, sandbox_id: subject.id, reason }, 'reconcile');
-    publisher.note('reconcile.action', subject, { action, provider, reason });
+    publisher.note('reconcile.action', subject, { action, provider, reason }, systemEnd('reconciled'));
   }
 }
 

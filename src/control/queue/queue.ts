@@ -196,11 +196,11 @@ export class SpawnQueue {
 
   #note(
     type: 'spawn.queued' | 'spawn.dequeued' | 'spawn.queue_timeout',
-    { owner, provider }: Ticket,
+    { owner, actor, provider }: Ticket,
     facts: { wait_ms: number } | { depth: number; reason: string },
   ): void {
     const owner_id = owner === '' ? {} : { owner_id: owner };
-    this.#deps.publisher.note(type, owner_id, { provider, ...owner_id, ...facts });
+    this.#deps.publisher.note(type, owner_id, { provider, ...owner_id, ...facts }, actor);
   }
 }
 

@@ -8,6 +8,8 @@ export type Attempt<T> = { admitted: T } | { denied: AdmissionDecision };
 
 export interface Applicant<T> {
   owner_id: string | undefined;
+  /** Who asked, for events. */
+  actor: string;
   provider: string;
   /** `hasWaited`: time has passed since the spawn was queued. */
   attempt(hasWaited: boolean): Promise<Attempt<T>>;
@@ -24,6 +26,7 @@ export interface Waiter {
 
 export class Ticket {
   readonly owner: string;
+  readonly actor: string;
   readonly provider: string;
   /** Its entry in the queue; set when it joins. */
   place: QueueEntry<Ticket> | undefined;
@@ -36,6 +39,7 @@ export class Ticket {
 
   constructor(applicant: Applicant<unknown>, waiter: Waiter) {
     this.owner = applicant.owner_id ?? '';
+    this.actor = applicant.actor;
     this.provider = applicant.provider;
     this.#applicant = applicant;
     this.#waiter = waiter;

@@ -49,8 +49,8 @@ export class Publisher {
     this.#ends = heard;
   }
 
-  /** Buffers one event. */
-  note(type: EventType, subject: Subject, data: Record<string, unknown>): void {
+  /** Buffers one event. `by` is the actor, here and below: undefined only for rows that an earlier version wrote. */
+  note(type: EventType, subject: Subject, data: Record<string, unknown>, by: string | undefined): void {
     const { id, owner_id } = subject;
     this.#deps.meter?.noted(type, subject, data);
     if (id !== undefined && this.#ended.has(id)) return;
@@ -59,30 +59,33 @@ export class Publisher {
       timestamp: this.now(),
       ...(id !== undefined && { sandbox_id: id }),
       ...(owner_id !== undefined && { owner_id }),
+      ...(by !== undefined && { actor: by }),
       data,
     });
   }
 
   /** Buffers the event of a failed operation; its type depends on the failure unless `type` sets it. */
-  failure(operation: string, subject: Subject, error: unknown, type?: EventType): void {
+  failure(
+    operation: string,
+    subject: Subject,
+    error: unknown,
+    by: string | undefined,
+    type?: EventType,
+  ): void {
     const known = asServiceError(error);
     const { code, message, status } = known;
     if (operation === 'sandbox.spawn') this.#deps.meter?.refused(known);
     const kind =
       status === 429 ? 'resource.limit' : code === 'provider_error' ? 'provider.failed' : 'operation.failed';
     const { provider } = subject;
-    this.note(type ?? kind, subject, {
-      operation,
-      ...(provider !== undefined && { provider }),
-      code,
-      message,
-    });
+    const data = { operation, ...(provider !== undefined && { provider }), code, message };
+    this.note(type ?? kind, subject, data, by);
   }
 
   /** The same as `failure`, but only for failures of the service: an invalid request is not an event. */
-  refusal(operation: string, subject: Subject, error: unknown): void {
+  refusal(operation: string, subject: Subject, error: unknown, by: string | undefined): void {
     const { status } = asServiceError(error);
-    if (status === 429 || status >= 500) this.failure(operation, subject, error);
+    if (status === 429 || status >= 500) this.failure(operation, subject, error, by);
   }
 
   /** Await this before writing the last event of a sandbox: all earlier events are then stored, and none follows. */
@@ -94,13 +97,14 @@ export class Publisher {
   }
 
   /** Drafts the event of a state change, to be stored with it. */
-  draft(type: EventType, row: SandboxRecord): EventDraft {
+  draft(type: EventType, row: SandboxRecord, by: string | undefined): EventDraft {
     const { provider, image, worker_id, expires_at, end_reason, owner_id } = row;
     return {
       type,
       timestamp: this.now(),
       sandbox_id: row.id,
       ...(owner_id !== undefined && { owner_id }),
+      ...(by !== undefined && { actor: by }),
       data: { provider, image, worker_id, expires_at, ...(end_reason !== undefined && { end_reason }) },
     };
   }

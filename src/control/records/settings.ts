@@ -23,6 +23,8 @@ export interface Settings extends ViewSettings, Limits {
   mostEnded: number;
   eventRetention: number;
   auditRetentionMs: number;
+  /** Newest audit records among which those of sandboxes are kept. */
+  mostAudited: number;
   reconcileEveryMs: number;
   defaultProvider: string;
   /** The most prewarmed sandboxes, of all templates. */
@@ -52,7 +54,7 @@ export interface QueueSettings {
 
 /** Throws `bad_request` for a duration that the configuration loader would have rejected. */
 export function controlSettings(config: LiveConfig): Settings {
-  const { server, auth, defaults, database, providers, pool } = config.current();
+  const { server, auth, audit, defaults, database, providers, pool } = config.current();
   let limits = limitsFrom(defaults);
   config.onChange((next) => {
     limits = limitsFrom(next.defaults);
@@ -78,6 +80,7 @@ export function controlSettings(config: LiveConfig): Settings {
     endedRetentionMs: parseDuration(database.ended_retention, 'database.ended_retention'),
     mostEnded: database.max_ended_sandboxes,
     eventRetention: database.event_retention,
+    mostAudited: audit.max_records,
     auditRetentionMs: parseDuration(auth.admin_audit_retention, 'auth.admin_audit_retention'),
     reconcileEveryMs: Math.max(
       SHORTEST_RECONCILE_MS,

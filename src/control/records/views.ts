@@ -55,6 +55,8 @@ function plainView(from: Sandbox | SandboxRecord): Sandbox {
   if (from.template !== undefined) view.template = from.template;
   if (from.ended_at !== undefined) view.ended_at = from.ended_at;
   if (from.end_reason !== undefined) view.end_reason = from.end_reason;
+  if (from.created_by !== undefined) view.created_by = from.created_by;
+  if (from.ended_by !== undefined) view.ended_by = from.ended_by;
   if (from.warnings !== undefined) view.warnings = [...from.warnings];
   return view;
 }
@@ -82,9 +84,14 @@ export function unknownSandbox(): ServiceError {
 export function endedSandbox({
   end_reason,
   ended_at,
-}: Pick<SandboxRecord, 'end_reason' | 'ended_at'>): ServiceError {
+  ended_by,
+}: Pick<SandboxRecord, 'end_reason' | 'ended_at' | 'ended_by'>): ServiceError {
   return new ServiceError('not_found', 'The sandbox has ended.', {
     remedy: 'Spawn a new one.',
-    details: { ...(end_reason !== undefined && { end_reason }), ...(ended_at !== undefined && { ended_at }) },
+    details: {
+      ...(end_reason !== undefined && { end_reason }),
+      ...(ended_at !== undefined && { ended_at }),
+      ...(ended_by !== undefined && { ended_by }),
+    },
   });
 }

@@ -1,5 +1,6 @@
 // Ends a sandbox, from every state and any number of times: mark the row (compare-and-swap) → end the runtime → store
 // the last event and `destroyed`. If the end cannot be confirmed, the row stays `destroying` and the end is retried.
+import { type SystemEnd, systemEnd } from '../../domain/actor.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
@@ -52,18 +53,24 @@ export class Destroyer {
   /**
    * Resolves when the sandbox has ended: true when there was something to end. Throws while the end cannot be
    * confirmed; retries are scheduled by then. With `expired` and `pruned`, a sandbox whose deadline has been moved is
-   * left alone.
+   * left alone. `by` is the actor that the row and its events name.
    */
-  async destroy(id: string, reason: EndReason): Promise<boolean> {
-    const row = await this.mark(id, reason);
+  async destroy(id: string, reason: EndReason, by: string): Promise<boolean> {
+    const row = await this.mark(id, reason, by);
     if (!row) return false;
     await this.finish(row);
     return true;
   }
 
   /** Only marks the row as `destroying`, so that nobody can use it; undefined when there is nothing to end. */
-  mark(id: string, reason: EndReason): Promise<SandboxRecord | undefined> {
-    return this.#deps.lock.run(id, () => this.#mark(id, reason));
+  mark(id: string, reason: SystemEnd): Promise<SandboxRecord | undefined>;
+  mark(id: string, reason: EndReason, by: string): Promise<SandboxRecord | undefined>;
+  mark(
+    id: string,
+    reason: EndReason,
+    by: string = systemEnd(reason as SystemEnd),
+  ): Promise<SandboxRecord | undefined> {
+    return this.#deps.lock.run(id, () => this.#mark(id, reason, by));
   }
 
   /** Ends a marked row. Concurrent calls share one run. */
@@ -96,7 +103,7 @@ export class Destroyer {
     await Promise.all([this.#background.stop(), Promise.allSettled(this.#works.values())]);
   }
 
-  async #mark(id: string, reason: EndReason): Promise<SandboxRecord | undefined> {
+  async #mark(id: string, reason: EndReason, by: string): Promise<SandboxRecord | undefined> {
     const { sandboxes, publisher, clock } = this.#deps;
     for (let attempt = 0; attempt < MARK_ATTEMPTS; attempt++) {
       const row = await sandboxes.get(id);
@@ -104,9 +111,9 @@ export class Destroyer {
       if (row.state === 'destroying') return row;
       const byDeadline = reason === 'expired' || reason === 'pruned';
       if (byDeadline && Date.parse(row.expires_at) > clock.now()) return undefined;
-      const patch = { state: 'destroying', end_reason: reason } as const;
+      const patch = { state: 'destroying', end_reason: reason, ended_by: by } as const;
       const events =
-        reason === 'runtime_lost' ? [publisher.draft('sandbox.error', { ...row, ...patch })] : [];
+        reason === 'runtime_lost' ? [publisher.draft('sandbox.error', { ...row, ...patch }, by)] : [];
       await this.#eventLoop.pass();
       const moved = await sandboxes.transition({ id, from: [row.state], epoch: row.epoch, patch, events });
       if (!moved) continue;
@@ -142,7 +149,7 @@ export class Destroyer {
     const patch = { state: 'destroyed', ended_at: publisher.now() } as const;
     await publisher.end(row.id);
     await this.#eventLoop.pass();
-    const events = [publisher.draft('sandbox.destroyed', { ...row, ...patch })];
+    const events = [publisher.draft('sandbox.destroyed', { ...row, ...patch }, row.ended_by)];
     const moved = await sandboxes.transition({
       id: row.id,
       from: ['destroying'],
@@ -157,7 +164,7 @@ export class Destroyer {
     const { publisher, logger } = this.#deps;
     const first = !this.#retries.has(row.id);
     logger.warn({ sandbox_id: row.id, err: error }, 'Could not confirm that the sandbox ended; retrying.');
-    if (first) publisher.failure('sandbox.destroy', row, error, 'provider.failed');
+    if (first) publisher.failure('sandbox.destroy', row, error, row.ended_by, 'provider.failed');
     this.retry(row.id);
     if (error.status >= 500) return error;
     return new ServiceError('unavailable', 'Could not confirm that the sandbox ended; retrying.', {

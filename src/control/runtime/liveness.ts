@@ -115,7 +115,7 @@ export class LivenessChecker {
       const { provider } = marked;
       const action = { action: 'end_lost_runtime', provider, reason: 'its runtime no longer exists' };
       // Published before its end, since nothing is published after it.
-      this.#deps.publisher.note('reconcile.action', marked, action);
+      this.#deps.publisher.note('reconcile.action', marked, action, marked.ended_by);
       this.#deps.destroyer.finishLater(marked);
       this.#deps.logger.warn({ sandbox_id: id }, 'Sandbox runtime lost; ending the sandbox.');
     }

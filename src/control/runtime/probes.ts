@@ -1,5 +1,6 @@
 // How the providers are: probed on demand, the answer kept for 5 s, one probe of a provider at a time
 // (docs/design/api.md#providers).
+import type { SystemActor } from '../../domain/actor.ts';
 import { withoutHostPaths } from '../../domain/host-paths.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
@@ -111,6 +112,7 @@ export class Probes {
       'provider.failed',
       {},
       { operation: 'probe', provider: kind, code: 'unavailable', message: withoutHostPaths(message) },
+      'system:probe' satisfies SystemActor,
     );
   }
 }

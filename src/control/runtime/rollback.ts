@@ -1,5 +1,6 @@
 // Rolls back a failed spawn, of this process or of one that died. The runtime is destroyed by its label; the row ends
 // as `error` only when that is confirmed or nothing was started. Otherwise it becomes `destroying` and is retried.
+import { type SystemActor, systemEnd } from '../../domain/actor.ts';
 import { NotStarted } from '../../domain/not-started.ts';
 import type { Logger } from '../../domain/ports.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
@@ -23,9 +24,10 @@ export interface RollbackDeps {
 
 export function rollbackSpawn(deps: RollbackDeps): Rollback {
   return async (row, failure) => {
+    const by = systemEnd(failure === undefined ? 'reconciled' : 'spawn_failed');
     try {
-      if (failure instanceof NotStarted || (await confirmedGone(deps, row))) await endAsError(deps, row);
-      else await keepDestroying(deps, row);
+      if (failure instanceof NotStarted || (await confirmedGone(deps, row))) await endAsError(deps, row, by);
+      else await keepDestroying(deps, row, by);
     } catch (error) {
       deps.logger.error(
         { sandbox_id: row.id, err: error },
@@ -51,21 +53,30 @@ async function confirmedGone(
   }
 }
 
-async function endAsError({ sandboxes, publisher }: RollbackDeps, row: SandboxRecord): Promise<void> {
-  const patch = { state: 'error', end_reason: 'spawn_failed', ended_at: publisher.now() } as const;
+async function endAsError(
+  { sandboxes, publisher }: RollbackDeps,
+  row: SandboxRecord,
+  ended_by: SystemActor,
+): Promise<void> {
+  const reason = { end_reason: 'spawn_failed', ended_by } as const;
+  const patch = { state: 'error', ...reason, ended_at: publisher.now() } as const;
   await publisher.end(row.id);
   const moved = await sandboxes.transition({
     id: row.id,
     from: ['creating'],
     epoch: row.epoch,
     patch,
-    events: [publisher.draft('sandbox.error', { ...row, ...patch })],
+    events: [publisher.draft('sandbox.error', { ...row, ...patch }, ended_by)],
   });
   if (moved) publisher.committed(moved.events);
 }
 
-async function keepDestroying({ sandboxes, retry }: RollbackDeps, row: SandboxRecord): Promise<void> {
-  const patch = { state: 'destroying', end_reason: 'spawn_failed' } as const;
+async function keepDestroying(
+  { sandboxes, retry }: RollbackDeps,
+  row: SandboxRecord,
+  ended_by: SystemActor,
+): Promise<void> {
+  const patch = { state: 'destroying', end_reason: 'spawn_failed', ended_by } as const;
   const moved = await sandboxes.transition({
     id: row.id,
     from: ['creating'],

@@ -38,7 +38,7 @@ export async function extendSandbox(
   caller: Caller,
 ): Promise<Sandbox> {
   const row = await deps.find.active(id, caller);
-  const moved = await deps.lock.run(id, () => move(deps, row, ttl));
+  const moved = await deps.lock.run(id, () => move(deps, row, ttl, caller));
   // The sandbox began to end after it was found: answer with its current state.
   if (!moved) return shownTo(caller, sandboxView(await deps.find.usable(id, caller)), deps.settings);
   if (moved.worker_id !== LOCAL_WORKER) await tellWorker(deps, moved);
@@ -57,13 +57,18 @@ async function tellWorker({ fleet, logger }: ExtendDeps, row: SandboxRecord): Pr
     );
 }
 
-async function move(deps: ExtendDeps, row: SandboxRecord, ttl: string): Promise<SandboxRecord | undefined> {
+async function move(
+  deps: ExtendDeps,
+  row: SandboxRecord,
+  ttl: string,
+  caller: Caller,
+): Promise<SandboxRecord | undefined> {
   const { sandboxes, clock, settings, publisher } = deps;
   try {
     const ms = boundedLifeMs(ttl, settings.ttlMs, await deps.limitsOf(row.owner_id));
     return await sandboxes.extend(row.id, LIVE_STATES, new Date(clock.now() + ms).toISOString());
   } catch (error) {
-    publisher.refusal('sandbox.extend', row, error);
+    publisher.refusal('sandbox.extend', row, error, caller.actor);
     throw error;
   }
 }

@@ -25,7 +25,7 @@ export async function pruneSandboxes(deps: PruneDeps, caller: Caller): Promise<n
   for (;;) {
     const due = await deps.sandboxes.due(new Date(deps.clock.now()).toISOString(), CHUNK, owner);
     const ended = await Promise.all(
-      due.map(({ id }) => deps.destroyer.destroy(id, 'pruned').catch(() => false)),
+      due.map(({ id }) => deps.destroyer.destroy(id, 'pruned', caller.actor).catch(() => false)),
     );
     pruned += ended.filter((gone) => gone).length;
     // All of these rows are marked by now; a chunk that was not full was the last.

@@ -33,7 +33,7 @@ export function sandboxes(deps: SandboxesDeps): Sandboxes {
     },
     list: (query, caller) => listSandboxes(deps, query, caller),
     destroy: async (id, caller) =>
-      (await find.any(id, caller)) !== undefined && destroyer.destroy(id, 'destroyed'),
+      (await find.any(id, caller)) !== undefined && destroyer.destroy(id, 'destroyed', caller.actor),
     extend: async (id, ttl, caller) => {
       const sandbox = await extendSandbox(deps, id, ttl, caller);
       deps.deadlineSet();

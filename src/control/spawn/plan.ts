@@ -64,6 +64,7 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
     metadata: request.metadata ?? {},
     env,
     worker_id: 'local',
+    created_by: caller.actor,
     ...(owner_id !== undefined && { owner_id }),
     ...(request.template !== undefined && { template: request.template }),
     ...(facts.vm_id !== undefined && { vm_id: facts.vm_id }),

@@ -66,7 +66,7 @@ async function reserveRow(
   const { sandboxes, publisher, settings, spawns } = deps;
   const flight = spawns.begin(plan.row.id);
   try {
-    const events = [publisher.draft('sandbox.created', plan.row)];
+    const events = [publisher.draft('sandbox.created', plan.row, plan.row.created_by)];
     const limits = { ...settings.limits(provider.kind), placement: placementOf(deps, plan, provider) };
     const reserved = await sandboxes.reserve(plan.row, limits, events, claim);
     if (reserved.kind !== 'reserved') flight.end();

@@ -1,6 +1,7 @@
 // Spawns sandboxes (docs/design/api.md#sandboxes): template → plan → reservation, at once or after a wait (queue.ts,
 // reserve.ts) → start (start.ts) → answer. With an Idempotency-Key a spawn finishes even when the client disconnects,
 // since it may ask again; without one the sandbox is ended, since no client knows its id.
+import type { SystemActor } from '../../domain/actor.ts';
 import { isCapacityDenial, isPlaceless, requestOfRow } from '../../domain/admission.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { ttlRefused } from '../../domain/ttl.ts';
@@ -82,7 +83,7 @@ export class Spawner {
     } catch (error) {
       // Failures after the reservation are published elsewhere; failures of a disconnected client are not published.
       const isTold = told.subject.id !== undefined || signal.aborted;
-      if (!isTold) this.#deps.publisher.refusal('sandbox.spawn', told.subject, error);
+      if (!isTold) this.#deps.publisher.refusal('sandbox.spawn', told.subject, error, caller.actor);
       throw error;
     }
   }
@@ -93,7 +94,7 @@ export class Spawner {
   #endUnheard(id: string, signal: AbortSignal): void {
     const { destroyer, logger } = this.#deps;
     const end = async () => {
-      const marked = await destroyer.mark(id, 'destroyed');
+      const marked = await destroyer.mark(id, 'destroyed', 'system:disconnected' satisfies SystemActor);
       if (marked) destroyer.finishLater(marked);
     };
     const ended = () =>
@@ -136,7 +137,7 @@ export class Spawner {
       const planOf = (each: Provider) => (hasWaited || each !== provider ? planned(each, now) : first);
       return firstReservation((each) => reserve(planOf(each), each), provider, others);
     };
-    return { owner_id, provider: provider.kind, attempt };
+    return { owner_id, actor: caller.actor, provider: provider.kind, attempt };
   }
 
   async #start({ plan, provider, flight }: Exclude<Reserved, { sandbox: Sandbox }>): Promise<Sandbox> {

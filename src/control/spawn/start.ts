@@ -29,7 +29,7 @@ export interface StartDeps extends SetupDeps {
 export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: AbortSignal): Promise<Sandbox> {
   const { row } = plan;
   const told = (type: EventType) => (error: unknown) => {
-    if (!signal.aborted) deps.publisher.failure('sandbox.spawn', row, error, type);
+    if (!signal.aborted) deps.publisher.failure('sandbox.spawn', row, error, row.created_by, type);
     throw error;
   };
   try {
@@ -83,7 +83,7 @@ async function running(
     from: ['creating'],
     epoch: row.epoch,
     patch,
-    events: [publisher.draft('sandbox.running', after)],
+    events: [publisher.draft('sandbox.running', after, row.created_by)],
     response: JSON.stringify(sandboxView(after)),
   });
   if (!moved) return undefined;

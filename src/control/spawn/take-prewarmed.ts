@@ -79,7 +79,8 @@ async function reserve(
   entry: PrewarmEntry,
   { claim, response }: { claim: IdempotencyClaim | undefined; response: string },
 ): Promise<Reservation> {
-  const events = [publisher.draft('sandbox.created', row), publisher.draft('sandbox.running', row)];
+  const types = ['sandbox.created', 'sandbox.running'] as const;
+  const events = types.map((type) => publisher.draft(type, row, row.created_by));
   try {
     const placement = fleet.placement({ local: true, remote: false });
     const limits = { ...settings.limits(row.provider as ProviderKind), placement };

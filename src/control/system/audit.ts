@@ -1,4 +1,4 @@
-// The audit of admin calls: written in batches off the path of requests, read in pages. A kill may lose the last 50
+// The audit of changes and admin calls: written in batches off the path of requests, read in pages. A kill may lose the last 50
 // ms, a clean stop loses nothing; stored records survive a power failure.
 import { boundedAudit } from '../../domain/audit.ts';
 import { formatCursor, parseCursor } from '../../domain/cursor.ts';

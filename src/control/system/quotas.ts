@@ -54,14 +54,14 @@ function quotaWrites(deps: QuotasDeps): Pick<Quotas, 'put' | 'delete'> {
   return {
     put: async (text, request, caller) => {
       const quota = quotaOf(visible(deps, parseQuotaOwner(text), caller), request, publisher.now());
-      const saved = await quotas.put(quota, [savedEvent(quota)]);
+      const saved = await quotas.put(quota, [savedEvent(quota, caller)]);
       publisher.committed(saved.events);
       quotaChanged(quota.owner_id);
       return saved.quota;
     },
     delete: async (text, caller) => {
       const owner_id = visible(deps, parseQuotaOwner(text), caller);
-      const deleted = await quotas.delete(owner_id, [deletedEvent(owner_id, publisher.now())]);
+      const deleted = await quotas.delete(owner_id, [deletedEvent(owner_id, publisher.now(), caller)]);
       if (!deleted) throw noQuota();
       publisher.committed(deleted.events);
       quotaChanged(owner_id);
@@ -85,13 +85,16 @@ function paged(found: Quota[], limit: number): { quotas: Quota[]; next_cursor?: 
   return { quotas, next_cursor: formatCursor({ created_at: last.created_at, id: last.owner_id }) };
 }
 
-function savedEvent({ owner_id, max_sandboxes, max_ttl, max_exec_timeout, updated_at }: Quota): EventDraft {
+function savedEvent(
+  { owner_id, max_sandboxes, max_ttl, max_exec_timeout, updated_at }: Quota,
+  { actor }: Caller,
+): EventDraft {
   const data = { owner_id, max_sandboxes, max_ttl, max_exec_timeout };
-  return { type: 'quota.saved', timestamp: updated_at, owner_id, data };
+  return { type: 'quota.saved', timestamp: updated_at, owner_id, actor, data };
 }
 
-function deletedEvent(owner_id: string, timestamp: string): EventDraft {
-  return { type: 'quota.deleted', timestamp, owner_id, data: { owner_id } };
+function deletedEvent(owner_id: string, timestamp: string, { actor }: Caller): EventDraft {
+  return { type: 'quota.deleted', timestamp, owner_id, actor, data: { owner_id } };
 }
 
 function noQuota(): ServiceError {

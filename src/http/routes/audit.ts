@@ -1,4 +1,4 @@
-// The audit of admin calls (docs/design/api.md#audit): JSON or CSV, in pages either way.
+// The audit of changes and admin calls (docs/design/api.md#audit): JSON or CSV, in pages either way.
 import { Type } from 'typebox';
 import { auditCsv } from '../../domain/audit.ts';
 import { AuditQuery, AuditRecord } from '../../schema/audit.ts';
@@ -10,9 +10,9 @@ export const auditRoutes: Route[] = [
     id: 'listAudit',
     tag: 'admin',
     auth: 'admin',
-    summary: 'List admin calls, newest first',
+    summary: 'List changes and admin calls, newest first',
     description:
-      'Includes refused calls. With format=csv, a cell that a spreadsheet would evaluate starts with an apostrophe.',
+      'Includes refused calls. Calls inside sandboxes are included with audit.execs. With format=csv, a cell that a spreadsheet would evaluate starts with an apostrophe.',
     query: AuditQuery,
     success: {
       status: 200,

@@ -3,6 +3,7 @@ import type { AuditDraft, AuditRecord } from '../../schema/audit.ts';
 
 export interface AuditFilter {
   actor?: string;
+  target?: string;
   method?: string;
   status?: number;
   /** A part of the path, matched literally. */
@@ -16,14 +17,20 @@ export interface AuditFilter {
   after?: { created_at: string; id: number };
 }
 
+export interface AuditBounds {
+  keepUnproven: number;
+  keepFrequent: number;
+}
+
 export interface AuditStore {
   /** One transaction, as durable as records of sandboxes; ids increase in order. */
   append(drafts: AuditDraft[]): Promise<void>;
   /** Newest first (created_at, then id, both descending). */
   list(filter: AuditFilter): Promise<AuditRecord[]>;
   /**
-   * Deletes records older than `before`, and all but the newest `keepUnproven` of unproven actors
-   * (`domain/audit.UNPROVEN_ACTORS`). Returns the number deleted.
+   * Deletes records older than `before`, all but the newest `keepUnproven` of unproven actors
+   * (`domain/audit.UNPROVEN_ACTORS`), and frequent ones that are not among the newest `keepFrequent` records of all.
+   * Returns the number deleted.
    */
-  purge(before: string, keepUnproven: number): Promise<number>;
+  purge(before: string, keep: AuditBounds): Promise<number>;
 }

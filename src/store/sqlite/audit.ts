@@ -1,5 +1,5 @@
-// The audit table. Records arrive in batches and expire by age; those of unproven actors also by number, since anyone
-// can cause them. Text from requests never becomes SQL.
+// The audit table. Records arrive in batches and expire by age; those of unproven actors and of sandboxes also by
+// number, since anyone can cause the first and every sandbox causes some of the second. Text from requests never becomes SQL.
 import type { Database, Statement } from 'better-sqlite3';
 import { AUDIT_COLUMNS } from '../../domain/audit.ts';
 import type { AuditDraft, AuditRecord } from '../../schema/audit.ts';
@@ -10,29 +10,29 @@ import { SWEEP_ROWS } from './methods.ts';
 /** The table assigns `id`. */
 const COLUMNS = AUDIT_COLUMNS.filter((column) => column !== 'id');
 
-type Row = Omit<AuditRecord, 'user_id' | 'user_agent'> & {
-  user_id: string | null;
-  user_agent: string | null;
-};
+type Optional = 'user_id' | 'user_agent' | 'target';
+type Row = Omit<AuditRecord, Optional> & Record<Optional, string | null>;
 
 export function auditStore(db: Database, work: Executor): AuditStore {
   const insert = db.prepare(
-    `INSERT INTO audit (${COLUMNS}) VALUES (${COLUMNS.map((column) => `@${column}`)})`,
+    `INSERT INTO audit (${COLUMNS}, frequent) VALUES (${COLUMNS.map((column) => `@${column}`)}, @frequent)`,
   );
   const append = db.transaction((drafts: readonly AuditDraft[]) => {
-    for (const draft of drafts) insert.run({ user_id: null, user_agent: null, ...draft });
+    for (const { frequent, ...draft } of drafts)
+      insert.run({ user_id: null, user_agent: null, target: null, ...draft, frequent: frequent ? 1 : 0 });
   });
   const list = listing(db);
   const purge = purging(db);
   return {
     append: (drafts) => work.grow(() => append.immediate(drafts)),
     list: (filter) => work.run(() => list(filter).map(fromRow)),
-    purge: (before, keepUnproven) =>
+    purge: (before, { keepUnproven, keepFrequent }) =>
       work.settle(() => {
         const old = purge.old.run(before, SWEEP_ROWS).changes;
-        const first = old < SWEEP_ROWS ? purge.firstUnwanted.get(keepUnproven) : undefined;
-        if (first === undefined) return old;
-        return old + purge.unproven.run({ ...first, limit: SWEEP_ROWS - old }).changes;
+        const many = old + purge.frequent.run(keepFrequent, SWEEP_ROWS - old).changes;
+        const first = many < SWEEP_ROWS ? purge.firstUnwanted.get(keepUnproven) : undefined;
+        if (first === undefined) return many;
+        return many + purge.unproven.run({ ...first, limit: SWEEP_ROWS - many }).changes;
       }),
   };
 }
@@ -45,6 +45,11 @@ function purging(db: Database) {
     old: db.prepare<[string, number]>(
       'DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE created_at < ? ORDER BY created_at, id LIMIT ?)',
     ),
+    // By id, not by count: ids rise with time, and counting would read every entry of the index.
+    frequent: db.prepare<[number, number]>(
+      `DELETE FROM audit WHERE id IN (SELECT id FROM audit
+         WHERE frequent = 1 AND id <= (SELECT max(id) FROM audit) - ? ORDER BY id LIMIT ?)`,
+    ),
     firstUnwanted: db.prepare<[number], { created_at: string; id: number }>(
       `SELECT created_at, id FROM audit WHERE ${UNPROVEN} ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?`,
     ),
@@ -55,11 +60,12 @@ function purging(db: Database) {
   };
 }
 
-/** Makes a statement for each used combination of filters: at most 128. */
+/** Makes a statement for each used combination of filters: at most 256. */
 function listing(db: Database): (filter: AuditFilter) => Row[] {
   const prepared = new Map<string, Statement<object, Row>>();
   return (filter) => {
-    const sql = `SELECT id, ${COLUMNS} FROM audit INDEXED BY audit_by_age WHERE ${conditions(filter).join(' AND ')}
+    const index = filter.target === undefined ? 'audit_by_age' : 'audit_by_target';
+    const sql = `SELECT id, ${COLUMNS} FROM audit INDEXED BY ${index} WHERE ${conditions(filter).join(' AND ')}
       ORDER BY created_at DESC, id DESC LIMIT @limit`;
     const statement = prepared.get(sql) ?? db.prepare<object, Row>(sql);
     prepared.set(sql, statement);
@@ -72,6 +78,7 @@ function conditions(filter: AuditFilter): string[] {
   return [
     'TRUE',
     filter.actor !== undefined && 'actor = @actor',
+    filter.target !== undefined && 'target = @target',
     filter.method !== undefined && 'method = @method',
     filter.status !== undefined && 'status = @status',
     filter.path !== undefined && 'instr(path, @path) > 0',
@@ -81,6 +88,11 @@ function conditions(filter: AuditFilter): string[] {
   ].filter((condition) => condition !== false);
 }
 
-function fromRow({ user_id, user_agent, ...row }: Row): AuditRecord {
-  return { ...row, ...(user_id !== null && { user_id }), ...(user_agent !== null && { user_agent }) };
+function fromRow({ user_id, user_agent, target, ...row }: Row): AuditRecord {
+  return {
+    ...row,
+    ...(user_id !== null && { user_id }),
+    ...(user_agent !== null && { user_agent }),
+    ...(target !== null && { target }),
+  };
 }

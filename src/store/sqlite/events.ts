@@ -15,7 +15,7 @@ export interface EventTable {
 
 export function eventTable(db: Database, ids: EventIds): EventTable {
   const insert = db.prepare<EventRow>(
-    'INSERT INTO events (id, type, timestamp, sandbox_id, owner_id, data) VALUES (@id, @type, @timestamp, @sandbox_id, @owner_id, @data)',
+    'INSERT INTO events (id, type, timestamp, sandbox_id, owner_id, actor, data) VALUES (@id, @type, @timestamp, @sandbox_id, @owner_id, @actor, @data)',
   );
   return {
     insert: (drafts) =>
@@ -32,7 +32,7 @@ export function eventStore(relaxed: Database, ids: EventIds, work: Executor): Ev
   const table = eventTable(relaxed, ids);
   const append = relaxed.transaction((drafts: readonly EventDraft[]) => table.insert(drafts));
   const since = relaxed.prepare<[number, number], EventRow>(
-    'SELECT id, type, timestamp, sandbox_id, owner_id, data FROM events WHERE id > ? ORDER BY id LIMIT ?',
+    'SELECT id, type, timestamp, sandbox_id, owner_id, actor, data FROM events WHERE id > ? ORDER BY id LIMIT ?',
   );
   const bounds = relaxed.prepare<{ owner: string | null }, EventBounds>(
     `SELECT coalesce((SELECT min(id) FROM events), 0) AS oldest, coalesce((SELECT max(id) FROM events), 0) AS newest,

@@ -13,6 +13,8 @@ import { SHARES } from './migrations/0008-shares.ts';
 import { IDEMPOTENCY } from './migrations/0009-idempotency.ts';
 import { CLOCK } from './migrations/0010-clock.ts';
 import { WARNINGS } from './migrations/0011-warnings.ts';
+import { ACTORS } from './migrations/0012-actors.ts';
+import { AUDIT_TARGETS } from './migrations/0013-audit-targets.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -26,6 +28,8 @@ const MIGRATIONS: readonly string[] = [
   IDEMPOTENCY,
   CLOCK,
   WARNINGS,
+  ACTORS,
+  AUDIT_TARGETS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -1,5 +1,6 @@
 // What the API and its schemas allow in each column, as SQL: a row that somebody else wrote must not become a name, a URL or
 // a number that no caller could have sent. What a backend reports (images, runtime ids) is bounded in size alone.
+import { ACTOR_PATTERN } from '../../schema/actor.ts';
 import { WORKER_ID } from '../../schema/config-kinds.ts';
 import { END_REASONS, LONGEST_WARNING, MOST_WARNINGS } from '../../schema/sandbox.ts';
 import { SANDBOX_STATES } from '../../schema/sandbox-states.ts';
@@ -39,6 +40,7 @@ const maps = {
 const warnings = names(10_000, 64 * KIB);
 const runtime_id = optional(text(4 * KIB, 1));
 const room = count(0, 1_000_000_000);
+const actor = fits(ACTOR_PATTERN, 'is not an actor');
 
 export type RowRules = Readonly<Record<string, Rule>>;
 
@@ -63,6 +65,8 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       uid: optional(count(0, 2 ** 32 - 1)),
       warnings: names(MOST_WARNINGS, LONGEST_WARNING),
       end_reason: optional(oneOf(END_REASONS)),
+      created_by: optional(actor),
+      ended_by: optional(actor),
       created_at: stamp,
       expires_at: stamp,
       ended_at: optional(stamp),
@@ -166,6 +170,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       timestamp: stamp,
       sandbox_id: optional(text(128)),
       owner_id: optional(text(512)),
+      actor: optional(actor),
       data: optional(jsonObject(1024 * KIB)),
     },
   },
@@ -195,6 +200,8 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       request_id: text(KIB),
       remote_addr: text(KIB),
       user_agent: optional(text(64 * KIB)),
+      target: optional(text(64 * KIB)),
+      frequent: count(0, 1),
       created_at: stamp,
     },
   },

@@ -23,12 +23,23 @@ export const SANDBOX_COLUMNS = [
   'runtime_id',
   'ended_at',
   'end_reason',
+  'created_by',
+  'ended_by',
   'vm_id',
   'uid',
   'warnings',
 ] as const satisfies readonly (keyof SandboxRecord)[];
 
-type Optional = 'owner_id' | 'template' | 'runtime_id' | 'ended_at' | 'end_reason' | 'vm_id' | 'uid';
+type Optional =
+  | 'owner_id'
+  | 'template'
+  | 'runtime_id'
+  | 'ended_at'
+  | 'end_reason'
+  | 'created_by'
+  | 'ended_by'
+  | 'vm_id'
+  | 'uid';
 type Maps = 'metadata' | 'env';
 
 export type SandboxRow = Omit<SandboxRecord, Optional | Maps | 'warnings'> &
@@ -44,6 +55,8 @@ export function toSandboxRow(record: SandboxRecord): SandboxRow {
     runtime_id: record.runtime_id ?? null,
     ended_at: record.ended_at ?? null,
     end_reason: record.end_reason ?? null,
+    created_by: record.created_by ?? null,
+    ended_by: record.ended_by ?? null,
     vm_id: record.vm_id ?? null,
     uid: record.uid ?? null,
     warnings: toList(record.warnings),
@@ -74,6 +87,8 @@ export function fromSandboxRow(row: SandboxRow): SandboxRecord {
   if (row.runtime_id !== null) record.runtime_id = row.runtime_id;
   if (row.ended_at !== null) record.ended_at = row.ended_at;
   if (row.end_reason !== null) record.end_reason = row.end_reason;
+  if (row.created_by !== null) record.created_by = row.created_by;
+  if (row.ended_by !== null) record.ended_by = row.ended_by;
   if (row.vm_id !== null) record.vm_id = row.vm_id;
   if (row.uid !== null) record.uid = row.uid;
   if (row.warnings !== NOTHING) record.warnings = parse(row.warnings) as string[];
@@ -86,29 +101,32 @@ export interface EventRow {
   timestamp: string;
   sandbox_id: string | null;
   owner_id: string | null;
+  actor: string | null;
   data: string | null;
 }
 
 export function toEventRow(id: number, draft: EventDraft): EventRow {
-  const { type, timestamp, sandbox_id = null, owner_id = null, data } = draft;
+  const { type, timestamp, sandbox_id = null, owner_id = null, actor = null, data } = draft;
   return {
     id,
     type,
     timestamp,
     sandbox_id,
     owner_id,
+    actor,
     data: data === undefined ? null : JSON.stringify(data),
   };
 }
 
 export function fromEventRow(row: EventRow): Event {
-  const { id, type, timestamp, sandbox_id, owner_id, data } = row;
+  const { id, type, timestamp, sandbox_id, owner_id, actor, data } = row;
   return {
     id,
     type: type as Event['type'],
     timestamp,
     ...(sandbox_id !== null && { sandbox_id }),
     ...(owner_id !== null && { owner_id }),
+    ...(actor !== null && { actor }),
     ...(data !== null && { data: parse(data) as Record<string, unknown> }),
   };
 }

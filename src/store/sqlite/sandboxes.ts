@@ -123,6 +123,7 @@ const PATCHED = [
   'expires_at',
   'ended_at',
   'end_reason',
+  'ended_by',
   'warnings',
 ] as const satisfies readonly (keyof SandboxPatch)[];
 const UNCHANGED = Object.fromEntries(PATCHED.map((column) => [column, null]));

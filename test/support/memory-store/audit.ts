@@ -3,8 +3,10 @@ import { UNPROVEN_ACTORS } from '../../../src/domain/audit.ts';
 import type { AuditRecord } from '../../../src/schema/audit.ts';
 import type { AuditFilter, AuditStore } from '../../../src/store/seam/audit.ts';
 
+type Stored = AuditRecord & { frequent?: boolean };
+
 export function memoryAudit(): AuditStore {
-  let records: AuditRecord[] = [];
+  let records: Stored[] = [];
   let last = 0;
   return {
     append: async (drafts) => {
@@ -15,14 +17,18 @@ export function memoryAudit(): AuditStore {
         records
           .filter((record) => matches(record, filter))
           .sort(byNewest)
-          .slice(0, filter.limit),
+          .slice(0, filter.limit)
+          .map(({ frequent: _, ...record }) => record),
       ),
-    purge: async (before, keepUnproven) => {
+    purge: async (before, { keepUnproven, keepFrequent }) => {
       const held = records.length;
       const kept = records.filter(isUnproven).sort(byNewest).slice(0, keepUnproven);
       const stays = new Set(kept);
       records = records.filter(
-        (record) => record.created_at >= before && (!isUnproven(record) || stays.has(record)),
+        (record) =>
+          record.created_at >= before &&
+          (!isUnproven(record) || stays.has(record)) &&
+          (!record.frequent || record.id > last - keepFrequent),
       );
       return held - records.length;
     },
@@ -30,7 +36,7 @@ export function memoryAudit(): AuditStore {
 }
 
 function matches(record: AuditRecord, filter: AuditFilter): boolean {
-  for (const column of ['actor', 'method', 'status'] as const)
+  for (const column of ['actor', 'target', 'method', 'status'] as const)
     if (filter[column] !== undefined && record[column] !== filter[column]) return false;
   if (filter.path !== undefined && !record.path.includes(filter.path)) return false;
   if (filter.since !== undefined && record.created_at < filter.since) return false;

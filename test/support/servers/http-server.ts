@@ -18,6 +18,7 @@ const MEBIBYTE = 1024 * 1024;
 export interface HttpOptions {
   server?: Partial<Config['server']>;
   auth?: Partial<Config['auth']>;
+  audit?: Partial<Config['audit']>;
   rate_limit?: Partial<Config['rate_limit']>;
   clock?: Clock;
   headersTimeoutMs?: number;
@@ -52,7 +53,7 @@ export async function startHttp(options: HttpOptions = {}): Promise<TestHttp> {
   return { server, control, logger, url, base: `${url}/api/v1`, port: Number(new URL(url).port) };
 }
 
-export function httpConfig({ server, auth }: HttpOptions): Pick<Config, 'server' | 'auth'> {
+export function httpConfig({ server, auth, audit }: HttpOptions): Pick<Config, 'server' | 'auth' | 'audit'> {
   return {
     server: {
       host: '127.0.0.1',
@@ -81,6 +82,7 @@ export function httpConfig({ server, auth }: HttpOptions): Pick<Config, 'server'
       worker_revoked_tokens: [],
       ...auth,
     },
+    audit: { execs: false, max_records: 1000, ...audit },
   };
 }
 

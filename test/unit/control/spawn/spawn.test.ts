@@ -16,6 +16,7 @@ describe('a spawn', () => {
     expect(sandbox).toEqual({
       ...{ id: sandbox.id, state: 'running', provider: 'userspace', image: 'host', memory_mb: 512, vcpus: 1 },
       ...{ created_at: at(w, 0), expires_at: at(w, 1_800_000), metadata: {}, worker_id: 'local' },
+      created_by: 'api:X-API-Key',
     });
     expect(await w.control.sandboxes.get(sandbox.id, api)).toEqual(sandbox);
     expect(types(await w.events())).toEqual(['sandbox.created', 'sandbox.running']);

@@ -33,7 +33,8 @@ beforeAll(async () => {
   db.exec(`
     UPDATE event_ids SET reserved_through = 100000;
     WITH RECURSIVE n(i) AS (SELECT 50000 UNION ALL SELECT i + 1 FROM n LIMIT 5000)
-      INSERT INTO events SELECT i, 'exec.started', '2026-01-01T00:00:00.000Z', NULL, NULL,
+      INSERT INTO events (id, type, timestamp, sandbox_id, owner_id, data)
+       SELECT i, 'exec.started', '2026-01-01T00:00:00.000Z', NULL, NULL,
         json_object('text', hex(randomblob(3600))) FROM n`);
   db.close();
   expect(statSync(database).size).toBeGreaterThan(LARGE);

@@ -176,7 +176,8 @@ it('rehearses 270 MB and leaves every byte', async () => {
   change(
     database,
     `WITH RECURSIVE n(i) AS (SELECT 100000 UNION ALL SELECT i + 1 FROM n LIMIT 27000)
-     INSERT INTO events SELECT i, 'exec.started', '2026-01-01T00:00:00.000Z', NULL, NULL, json_object('text', hex(randomblob(5000))) FROM n`,
+     INSERT INTO events (id, type, timestamp, sandbox_id, owner_id, data)
+       SELECT i, 'exec.started', '2026-01-01T00:00:00.000Z', NULL, NULL, json_object('text', hex(randomblob(5000))) FROM n`,
     'UPDATE event_ids SET reserved_through = 1000000',
   );
   const before = contentOf(folder);
