@@ -46,7 +46,7 @@ export interface SandboxRecord {
   readonly uid?: number;
   readonly ended_at?: string;
   readonly end_reason?: EndReason;
-  /** Who spawned and who ended it (docs/design/api.md#actors); absent in rows of an earlier version. */
+  /** The actors that spawned and ended it (docs/design/api.md#actors); absent in rows of an earlier version. */
   readonly created_by?: string;
   readonly ended_by?: string;
   /** Differences between the request and the running sandbox; absent if there are none. */

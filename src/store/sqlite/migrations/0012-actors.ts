@@ -1,4 +1,4 @@
-// Who acted (docs/design/api.md#actors): on events, and on sandboxes who spawned and who ended them.
+// Actors (docs/design/api.md#actors): on events, and for sandboxes the one that spawned and the one that ended them.
 export const ACTORS = `
 ALTER TABLE events ADD COLUMN actor TEXT;
 ALTER TABLE sandboxes ADD COLUMN created_by TEXT;
