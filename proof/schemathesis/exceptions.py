@@ -14,6 +14,10 @@ class Exemption:
     answer: str
     reason: str
 
+    @property
+    def label(self):
+        return f"{self.check} {self.operation} {self.status} {self.answer}"
+
     def covers(self, check, operation, status, answer):
         return (
             self.check == check
@@ -29,33 +33,17 @@ REFUSED = "RejectedPositiveData"
 EXCEPTIONS = [
     # What depends on the state of the service or of a sandbox.
     Exemption(REFUSED, INSIDE, 400, r"The path is a folder|not a folder", "what lies at the path in the sandbox"),
-    Exemption(REFUSED, INSIDE, 400, r"cannot do this with this path", "what lies at the path in the sandbox"),
-    Exemption(REFUSED, INSIDE, 400, r"The path is too long|too many links", "the file system of the sandbox"),
-    Exemption(REFUSED, INSIDE, 400, r"nothing serves|This is not a file", "what lies at the path in the sandbox"),
-    Exemption(REFUSED, INSIDE, 400, r"no known size", "what lies at the path in the sandbox"),
     Exemption(REFUSED, INSIDE, 413, r"50000 entries|listing is too long", "how much lies in the folder"),
-    Exemption(REFUSED, INSIDE, 416, r"range", "how long the file is"),
-    Exemption(REFUSED, INSIDE, 507, r"resource_limit", "how full the disk of the sandbox is"),
-    Exemption(REFUSED, r"PUT /templates/\{name\}", 412, r"has changed since", "the version of the template"),
-    Exemption(REFUSED, r"POST /sandboxes/\{id\}/exec", 408, r"timeout", "how long the command runs"),
-    Exemption(REFUSED, r"POST /sandboxes/\{id\}/exec", 400, r"no folder|workdir|working", "what lies at workdir in the sandbox"),
     Exemption(REFUSED, r"POST /(sandboxes|templates/\{name\}/spawn)", 400, r"Setup command", "what the template's commands do"),
-    Exemption(REFUSED, r"POST /templates/\{name\}/spawn", 400, r"has over \d+ entries", "what the template holds already"),
     Exemption(REFUSED, r"POST /(sandboxes(/admission)?|templates/\{name\}/spawn)", 412, r"precondition_failed", "what the provider can give under strict"),
     Exemption("ServerError", r".*", 503, r'"code":"unavailable"', "a documented answer: nothing can serve the request now"),
-    Exemption("ServerError", r".*", 501, r'"code":"not_implemented"', "a documented answer: the provider lacks it"),
-    Exemption("ServerError", INSIDE, 507, r'"code":"resource_limit"', "a documented answer: the disk of the sandbox is full"),
     # What a schema cannot say.
     Exemption(REFUSED, r"PUT /sandboxes/\{id\}/files/\{path\}", 400, r"mode is given in the body and in the query", "a rule over query and body"),
     Exemption(REFUSED, r"PUT /templates/\{name\}", 400, r"not the name in the path", "a rule over path and body"),
-    Exemption(REFUSED, r"POST /sandboxes/\{id\}/exec", 400, r"over 128 KiB|too long", "the length of command and args together"),
     Exemption(REFUSED, r"POST /.*worker.*/heartbeat", 400, r"rpc_url is", "which addresses a host stands for, and the configuration"),
     Exemption(REFUSED, r"POST /sandboxes/\{id\}/exec", 400, r"Idempotency-Key has no standard input", "a rule over headers and body"),
     Exemption(REFUSED, r"GET /sandboxes/\{id\}/exec/ws", 426, r"WebSocket", "schemathesis speaks no WebSocket"),
     Exemption("AllowHeaderMismatch", INSIDE, 405, r"does not support this method", "PUT writes a file of that name"),
-    Exemption("UnsupportedMethodResponse", INSIDE, 200, r"written", "PUT writes a file of that name"),
-    Exemption("UnsupportedMethodResponse", r"PUT /sandboxes/\{id\}/files/.*", 400, r"bad_request", "PUT writes a file of that name"),
-    Exemption("UnsupportedMethodResponse", r"PUT /sandboxes/\{id\}/files/.*", 404, r"not_found", "PUT writes a file of that name"),
     Exemption("JsonSchemaError", r"GET (/admin)?/quotas/\{owner_id\}", 200, r'^\{"total"', "the owner is called summary, which the description excludes"),
     Exemption(REFUSED, r"PUT /templates/\{name\}", 400, r"If-Match is not valid", "schemathesis sends 0, which the pattern excludes"),
 ]

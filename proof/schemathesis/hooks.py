@@ -1,6 +1,6 @@
 """What schemathesis knows of this service: credentials, names of what is there, and the failures that are none.
 
-A report goes to SVC_REPORT as JSON: cases by operation and status, failures, and how often each exception was made use of.
+A report goes to SVC_REPORT as JSON: cases by operation and status, failures, and how often each exception was used, and those that were not.
 """
 
 import atexit
@@ -90,7 +90,7 @@ def filter_failure(context, failure, case, response):
     check = type(failure).__name__
     for exception in EXCEPTIONS:
         if exception.covers(check, f"{case.method} {case.path}", response.status_code, text):
-            excepted[exception.reason] += 1
+            excepted[exception.label] += 1
             return False
     if len(failures) < MOST_FAILURES:
         failures.append(
@@ -121,6 +121,7 @@ def report():
                 "cases": sum(statuses.values()),
                 "statuses": statuses,
                 "excepted": excepted,
+                "unused": [one.label for one in EXCEPTIONS if one.label not in excepted],
                 "failures": failures,
             },
             file,

@@ -22,7 +22,8 @@ export const execFlags = {
 export const detachFlag = Flags.boolean({
   description: 'Start the command in the background and print its id; see `svc exec output`.',
   char: 'd',
-  exclusive: ['stdin'],
+  // A command in the background reads no input: --no-stdin changes nothing there.
+  relationships: [{ type: 'none', flags: [{ name: 'stdin', when: async ({ stdin }) => stdin === true }] }],
 });
 
 interface ExecFlags {

@@ -152,6 +152,13 @@ describeWith(['unshare'], 'svc sandbox exec in a pipeline', () => {
     expect(await sh(line)).toEqual({ code: 0, stdout: output, stderr: '' });
   });
 
+  it('accepts --no-stdin with --detach, and refuses -i', async () => {
+    const { code, stdout } = await sh('echo word | $SVC --detach --no-stdin -- cat');
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^ex-\w+\n$/)]);
+    const refused = await sh('echo word | $SVC --detach -i -- cat');
+    expect([refused.code, refused.stderr]).toEqual([125, expect.stringContaining('--detach')]);
+  });
+
   it('passes input to a sandbox of its own', async () => {
     const { code, stdout } = await sh('echo word | "$NODE" "$CLI" sandbox run -- tr a-z A-Z');
     expect([code, stdout]).toEqual([0, 'WORD\n']);
