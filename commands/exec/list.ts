@@ -6,7 +6,7 @@ import { execTable } from '../../src/cli/sandbox-view.ts';
 export default class ExecList extends ClientCommand {
   static override summary = 'List the commands of a sandbox, newest first.';
   static override description =
-    'Lists running commands, detached or not, and the newest 256 that have ended.';
+    'Lists the newest 1000 commands, running and ended, with their arguments, without secrets, and with the actor of each. A sandbox that has ended keeps its list as long as the server remembers it.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab --json',

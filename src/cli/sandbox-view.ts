@@ -58,6 +58,7 @@ const execColumns = (now: number): Column<ExecItem>[] => [
   { title: 'exit', value: ({ exit_code, signal }) => signal ?? exit_code, align: 'right' },
   { title: 'detached', value: ({ detached }) => (detached ? 'yes' : undefined) },
   { title: 'age', value: ({ started_at }) => age(started_at, now), align: 'right' },
+  { title: 'by', value: ({ actor }) => actor },
   { title: 'command', value: ({ command }) => command },
 ];
 

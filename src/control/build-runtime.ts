@@ -15,6 +15,7 @@ import { Meter } from './metrics/meter.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { tenants } from './pool/tenants.ts';
 import { Vms } from './pool/vms.ts';
+import { ExecLog } from './records/exec-log.ts';
 import { finder } from './records/find.ts';
 import { ownerLimits } from './records/owner-limits.ts';
 import { Publisher } from './records/publish.ts';
@@ -75,7 +76,8 @@ export function buildFoundation(deps: ControlDeps) {
   const limitsOf = ownerLimits(store.quotas, settings);
   const publisher = new Publisher({ bus, writer, clock, meter });
   const find = finder(store.sandboxes, settings);
-  return { clock, metrics, store, providers, settings, limitsOf, publisher, find };
+  const execLog = new ExecLog({ execs: store.execs, clock, logger: deps.logger, redact: deps.redact });
+  return { clock, metrics, store, providers, settings, limitsOf, publisher, execLog, find };
 }
 
 /** What sandboxes run on, and how they are reached and ended. */

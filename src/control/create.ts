@@ -168,7 +168,7 @@ function buildInterface(
   { rates, audit, work }: BackgroundParts,
 ): ControlPlane {
   const { config, bus, ids, logger, ledger, redact } = deps;
-  const { clock, store, providers, settings, limitsOf, publisher } = foundation;
+  const { clock, store, providers, settings, limitsOf, publisher, execLog, find } = foundation;
   const { access, probes, fleet } = runtime;
   const { prewarm, queue, spawner } = spawning;
   const { sandboxes, quotas, pool } = store;
@@ -185,7 +185,7 @@ function buildInterface(
   config.onChange(() => queue.limitsChanged());
   return {
     sandboxes: buildSandboxes(deps, foundation, runtime, spawning),
-    exec: execs({ access, publisher, settings, limitsOf, ids, clock }),
+    exec: execs({ access, publisher, log: execLog, find, settings, limitsOf, ids, clock }),
     logs: logs({ access, clock }),
     previews: previews({ server: config.current().server, store, providers, access, clock }),
     files: files({ access, publisher }),
@@ -219,7 +219,7 @@ function buildInterface(
     stop: () => {
       queue.close();
       feed.close();
-      return work.stop();
+      return work.stop().finally(() => execLog.close());
     },
   };
 }

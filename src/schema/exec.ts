@@ -1,5 +1,6 @@
 // Exec request, result and NDJSON lines (docs/design/api.md#execs).
 import { type Static, Type } from 'typebox';
+import { actorField } from './actor.ts';
 import { DESCRIBED, described } from './described.ts';
 import { Env } from './sandbox.ts';
 import { SIGNAL_NAME } from './signals.ts';
@@ -109,16 +110,24 @@ export const ExecDetached = Type.Object(
 );
 export type ExecDetached = Static<typeof ExecDetached>;
 
+/** Characters of a command that are kept, with its arguments. */
+export const LONGEST_COMMAND = 1024;
+/** Commands that a list returns. */
+export const MOST_LISTED = 1000;
+
 export const ExecItem = Type.Object(
   {
     exec_id: Type.String(),
-    command: Type.String({ description: 'The first characters of the command.' }),
+    command: Type.String({
+      description: 'The command with its arguments, without secrets, cut at 1024 characters.',
+    }),
     detached: Type.Boolean({ description: 'Whether output is kept and can be read by several readers.' }),
     state: Type.Enum(['running', 'exited']),
     exit_code: Type.Optional(Type.Integer()),
     signal: Type.Optional(Type.String()),
     started_at: Type.String({ format: 'date-time' }),
     ended_at: Type.Optional(Type.String({ format: 'date-time' })),
+    actor: actorField('Who ran it'),
   },
   { $id: 'ExecItem', additionalProperties: false },
 );

@@ -8,6 +8,7 @@ import type { AuditStore } from './seam/audit.ts';
 import type { ClockStore } from './seam/clock.ts';
 import type { StoreCondition } from './seam/condition.ts';
 import type { EventStore } from './seam/events.ts';
+import type { ExecStore } from './seam/execs.ts';
 import type { PoolStore } from './seam/pool.ts';
 import type { PrewarmedStore } from './seam/prewarmed.ts';
 import type { QuotaStore } from './seam/quotas.ts';
@@ -191,6 +192,7 @@ export interface Store {
   quotas: QuotaStore;
   warm: PrewarmedStore;
   events: EventStore;
+  execs: ExecStore;
   pool: PoolStore;
   workers: WorkerStore;
   leases: LeaseStore;

@@ -6,6 +6,7 @@ import { NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 import { audited } from './store-audit.suite.ts';
 import { idempotent } from './store-claims.suite.ts';
 import { clocked } from './store-clock.suite.ts';
+import { executed } from './store-execs.suite.ts';
 import { pooling } from './store-pool.suite.ts';
 import { warm } from './store-prewarmed.suite.ts';
 import { admitting, quotas } from './store-quotas.suite.ts';
@@ -54,6 +55,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     describe('idempotency', () => idempotent(given));
     describe('clock', () => clocked(given));
     describe('audit', () => audited(given));
+    describe('execs', () => executed(given));
 
     it('has an identity', async () => {
       expect(store.instance.key).toMatch(/^[0-9a-f]{64}$/);

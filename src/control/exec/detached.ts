@@ -1,11 +1,12 @@
 // Commands that run on their own (docs/design/api.md#detached-execs, background execs). They and their tails are kept
-// by the agent alone, so
-// they outlive clients and servers; nothing of them is in the database.
+// by the agent alone, so they outlive clients and servers; the database has only what ran and how it ended.
 import type { Exec, ExecRecord, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { signalWord } from '../../domain/exec-request.ts';
 import type { Clock } from '../../domain/ports.ts';
-import type { ExecDetached, ExecItem, ExecOutputQuery } from '../../schema/exec.ts';
+import { hasEnded } from '../../domain/sandbox-state.ts';
+import { type ExecDetached, type ExecItem, type ExecOutputQuery, MOST_LISTED } from '../../schema/exec.ts';
+import type { StoredExec } from '../../store/seam/execs.ts';
 import type { OpenSandbox } from '../access/session-access.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LiveRequest, StreamedLine } from '../api/execs.ts';
@@ -34,10 +35,24 @@ export async function detachExec(
   return { exec_id: exec.exec_id };
 }
 
-/** Newest first. */
-export async function listExecs({ access }: ExecDeps, id: string, asked: Asked): Promise<ExecItem[]> {
-  const records = await inside({ access }, id, asked, ({ io }) => io.execs.list(asked.signal));
-  return records.map(itemOf).sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
+/** Newest first. What the agent has forgotten, or a sandbox that has ended, comes from the stored records. */
+export async function listExecs(deps: ExecDeps, id: string, asked: Asked): Promise<ExecItem[]> {
+  const { access, log, find } = deps;
+  const row = await find.any(id, asked.caller);
+  if (row && hasEnded(row.state)) return (await log.list(id)).map(storedItem);
+  const live = await inside({ access }, id, asked, ({ io }) => io.execs.list(asked.signal));
+  const stored = new Map((await log.list(id)).map((exec) => [exec.exec_id, exec]));
+  const items = live.map((record) => {
+    const known = stored.get(record.exec_id);
+    stored.delete(record.exec_id);
+    const command = known?.command ?? log.shown({ command: record.label });
+    return { ...itemOf(record), command, ...(known && seenHere(known)) };
+  });
+  const forgotten = [...stored.values()].map(storedItem);
+  return items
+    .concat(forgotten)
+    .sort((a, b) => (a.started_at < b.started_at ? 1 : -1))
+    .slice(0, MOST_LISTED);
 }
 
 /** Throws `not_found` for one that never was or is no longer kept. */
@@ -121,6 +136,18 @@ async function inside<T>(
     held.release(error);
     throw error;
   }
+}
+
+/** What the server saw itself; the clock of a sandbox may differ. */
+const seenHere = ({ actor, started_at, ended_at }: StoredExec) => ({
+  actor,
+  started_at,
+  ...(ended_at !== undefined && { ended_at }),
+});
+
+/** Whatever ran has ended where nobody runs it any more; an unknown end has no exit code. */
+function storedItem({ sandbox_id: _, ...exec }: StoredExec): ExecItem {
+  return { ...exec, state: 'exited' };
 }
 
 function itemOf({ exec_id, label, detached, state, exit_code, ...rest }: ExecRecord): ExecItem {

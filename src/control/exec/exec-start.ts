@@ -18,6 +18,8 @@ import type { SandboxRecord } from '../../store/store.ts';
 import type { OpenSandbox, SandboxAccess } from '../access/session-access.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LiveRequest } from '../api/execs.ts';
+import type { ExecLog, NoteEnd } from '../records/exec-log.ts';
+import type { Finder } from '../records/find.ts';
 import type { LimitsOf } from '../records/owner-limits.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
@@ -25,6 +27,8 @@ import type { Settings } from '../records/settings.ts';
 export interface ExecDeps {
   access: SandboxAccess;
   publisher: Publisher;
+  log: ExecLog;
+  find: Pick<Finder, 'any'>;
   settings: Settings;
   limitsOf: LimitsOf;
   ids: Ids;
@@ -66,7 +70,9 @@ async function launch(
   const spec = await execSpec(deps, request, row);
   const held = await deps.access.open(row, signal);
   const exec = held.io.exec(spec, signal);
-  follow({ publisher: deps.publisher, row, by: caller.actor }, exec, held);
+  const recorded = () =>
+    deps.log.started({ sandbox_id: row.id, exec_id: exec.exec_id }, request, caller.actor);
+  follow({ publisher: deps.publisher, row, by: caller.actor, recorded }, exec, held);
   return { exec, io: held.io };
 }
 
@@ -117,20 +123,26 @@ export function noteEnd(
 }
 
 /** Publishes its events and releases the session at its end, whether or not the caller still waits. */
-function follow(noted: Noted, exec: Exec, held: OpenSandbox): void {
-  const { publisher, row, by } = noted;
+function follow(noted: Noted & { recorded(): NoteEnd }, exec: Exec, held: OpenSandbox): void {
+  const { publisher, row, by, recorded } = noted;
+  let noteRecord: NoteEnd = () => {};
   const { exec_id } = exec;
   const ended = (exit: ExecExit) => {
     noteEnd(noted, exec_id, exit);
+    noteRecord(exit);
     held.release();
   };
   const failed = (error: unknown) => {
     const { code, message } = asServiceError(error);
     publisher.note('exec.failed', row, { exec_id, code, message }, by);
+    noteRecord();
     held.release(error);
   };
   exec.started.then(
-    () => publisher.note('exec.started', row, { exec_id }, by),
+    () => {
+      publisher.note('exec.started', row, { exec_id }, by);
+      noteRecord = recorded();
+    },
     () => undefined,
   );
   exec.exit.then(ended, failed);

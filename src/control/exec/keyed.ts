@@ -9,6 +9,7 @@ import type { Clock } from '../../domain/ports.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { ExecEnded, KeyableRequest, StreamedLine } from '../api/execs.ts';
+import type { NoteEnd } from '../records/exec-log.ts';
 import { attachTo } from './detached.ts';
 import { execLines } from './exec-lines.ts';
 import { execResult } from './exec-run.ts';
@@ -33,7 +34,7 @@ export async function detachKeyed(
   id: string,
   { idempotencyKey, ...request }: KeyedRequest,
   { caller, signal }: Asked,
-): Promise<{ exec_id: string; row: SandboxRecord; isRepeat: boolean }> {
+): Promise<{ exec_id: string; row: SandboxRecord; isRepeat: boolean; noted: NoteEnd }> {
   const { access, publisher } = deps;
   const row = await access.find(id, caller);
   const spec = {
@@ -42,13 +43,18 @@ export async function detachKeyed(
     body: fingerprint('/exec', request),
   };
   if (spec.stdin) throw noInput();
+  let noted: NoteEnd = () => {};
   const held = await access.open(row, signal);
   try {
     if (!held.io.keepsKeys) throw notKept();
     const isRepeat = await started(held.io, spec);
-    if (!isRepeat) publisher.note('exec.started', row, { exec_id: spec.exec_id }, caller.actor);
+    const ids = { sandbox_id: row.id, exec_id: spec.exec_id };
+    if (!isRepeat) {
+      publisher.note('exec.started', row, { exec_id: spec.exec_id }, caller.actor);
+      noted = deps.log.started(ids, request, caller.actor);
+    }
     held.release();
-    return { exec_id: spec.exec_id, row, isRepeat };
+    return { exec_id: spec.exec_id, row, isRepeat, noted };
   } catch (error) {
     publisher.refusal('exec', row, error, caller.actor);
     held.release(error);
@@ -73,11 +79,12 @@ export async function keyedResult(
   request: KeyedRequest,
   asked: Asked & { hold: Hold },
 ): Promise<ExecEnded> {
-  const { exec_id, row, isRepeat } = await detachKeyed(deps, id, request, asked);
+  const { exec_id, row, isRepeat, noted } = await detachKeyed(deps, id, request, asked);
   const { exec: course } = await attachTo(deps, { id, exec_id }, true, asked);
   await course.output[Symbol.asyncIterator]().return?.();
   const exit = await course.exit;
   if (!isRepeat) noteEnd({ ...deps, row, by: asked.caller.actor }, exec_id, exit);
+  noted(exit);
   const { exec, io } = await attachTo(deps, { id, exec_id }, false, asked);
   const view = { sandbox_id: id, exec, io, encoding: request.encoding ?? 'utf8', attached: exec };
   return execResult(view, deps.settings.exec.maxOutputBytes, asked.hold);
@@ -90,11 +97,14 @@ export async function keyedLines(
   request: KeyedRequest,
   asked: Asked,
 ): Promise<AsyncIterable<StreamedLine>> {
-  const { exec_id, row, isRepeat } = await detachKeyed(deps, id, request, asked);
+  const { exec_id, row, isRepeat, noted } = await detachKeyed(deps, id, request, asked);
   const { exec, io } = await attachTo(deps, { id, exec_id }, true, asked);
   if (!isRepeat)
     exec.exit.then(
-      (exit) => noteEnd({ ...deps, row, by: asked.caller.actor }, exec_id, exit),
+      (exit) => {
+        noteEnd({ ...deps, row, by: asked.caller.actor }, exec_id, exit);
+        noted(exit);
+      },
       () => undefined,
     );
   const view = { sandbox_id: id, exec, io, encoding: request.encoding ?? 'utf8', attached: exec };

@@ -1,5 +1,6 @@
-// Deletes what has been kept long enough: ended sandboxes, idempotency keys, events, audit records.
+// Deletes what has been kept long enough: ended sandboxes, idempotency keys, events, exec and audit records.
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import { MOST_LISTED } from '../../schema/exec.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settings } from '../records/settings.ts';
 
@@ -8,6 +9,8 @@ const CLAIMS_KEPT_MS = 24 * 3_600_000;
 const CLAIMS_KEPT = 100_000;
 /** Callers without a key can cause any number of audit records. */
 const UNPROVEN_KEPT = 100_000;
+/** Records of commands, of all sandboxes. */
+const EXECS_KEPT = 100_000;
 
 export interface HousekeepingDeps {
   store: Store;
@@ -52,6 +55,7 @@ export class Housekeeping {
       await store.sandboxes.purgeEnded(ago(endedRetentionMs), mostEnded);
       await store.idempotency.prune(ago(CLAIMS_KEPT_MS), CLAIMS_KEPT);
       await store.events.prune(eventRetention);
+      await store.execs.prune(EXECS_KEPT, MOST_LISTED);
       await store.audit.purge(ago(auditRetentionMs), {
         keepUnproven: UNPROVEN_KEPT,
         keepFrequent: mostAudited,

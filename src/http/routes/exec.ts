@@ -93,7 +93,7 @@ export const execRoutes: Route[] = [
     auth,
     summary: 'List the commands of a sandbox',
     description:
-      'Returns all running commands, the newest 256 that ended, and the newest 256 that ended and had an Idempotency-Key. Newest first.',
+      'Returns running and ended commands, newest first and at most 1000, also of a sandbox that has ended as long as its record is kept.',
     params: SandboxParams,
     success: { status: 200, description: 'The commands.', schema: Type.Array(ExecItem) },
     errors: ['not_found', 'conflict', 'not_implemented', 'unavailable'],

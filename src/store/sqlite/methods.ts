@@ -46,6 +46,7 @@ export const METHODS: { readonly [P in Part]: { readonly [M in keyof Tables[P]]:
   quotas: { put: 'add', delete: 'change', get: 'here', list: 'here', usage: 'here', summary: 'read' },
   warm: { reserve: 'add', ready: 'change', remove: 'change', get: 'here', all: 'read' },
   events: { append: 'add', prune: 'sweep', since: 'here', bounds: 'here' },
+  execs: { record: 'add', list: 'here', prune: 'sweep' },
   pool: { running: 'change', retire: 'change', remove: 'change', get: 'here', all: 'read', usage: 'read' },
   workers: { heard: 'add', drain: 'change', remove: 'change', get: 'here', list: 'here' },
   leases: { renew: 'change', get: 'here', list: 'here' },

@@ -15,6 +15,7 @@ import { CLOCK } from './migrations/0010-clock.ts';
 import { WARNINGS } from './migrations/0011-warnings.ts';
 import { ACTORS } from './migrations/0012-actors.ts';
 import { AUDIT_TARGETS } from './migrations/0013-audit-targets.ts';
+import { EXECS } from './migrations/0014-execs.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -30,6 +31,7 @@ const MIGRATIONS: readonly string[] = [
   WARNINGS,
   ACTORS,
   AUDIT_TARGETS,
+  EXECS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -32,8 +32,11 @@ function routedPart(part: Part, methods: Record<string, Route>, deps: RoutingDep
   return Object.fromEntries(routed);
 }
 
+/** Parts whose buffered writes need no sync of their own. */
+const RELAXED: readonly Part[] = ['events', 'execs'];
+
 function onWriter(part: Part, method: string, route: Exclude<Route, 'here'>, { lanes }: RoutingDeps): Method {
-  const lane = route === 'read' ? lanes.read : part === 'events' ? lanes.relaxed : lanes.durable;
+  const lane = route === 'read' ? lanes.read : RELAXED.includes(part) ? lanes.relaxed : lanes.durable;
   const call: Method = (...args) => lane.call({ part, method, args }, route === 'add');
   return route === 'sweep' ? sweeping(call) : call;
 }

@@ -4,6 +4,7 @@ import { auditStore } from './audit.ts';
 import { clockStore } from './clock.ts';
 import type { EventIds } from './event-ids.ts';
 import { eventStore } from './events.ts';
+import { execStore } from './execs.ts';
 import type { Executor } from './executor.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { leaseStore } from './leases.ts';
@@ -34,6 +35,7 @@ export function storeTables({ durable, relaxed, ids, work, cache = new RowCache(
     quotas: quotaStore(durable, ids, work),
     warm: warmStore(durable, work),
     events: eventStore(relaxed, ids, work),
+    execs: execStore(relaxed, work),
     pool: poolStore(durable, work),
     workers: workerStore(durable, work),
     leases: leaseStore(durable, work),

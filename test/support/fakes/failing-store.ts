@@ -45,7 +45,8 @@ export function failingStore(inner: Store): FailingStore {
     ]);
     return Object.fromEntries(wrapped) as T;
   };
-  const { instance, sandboxes, templates, warm, quotas, events, pool, idempotency, audit, clock } = inner;
+  const { instance, sandboxes, templates, warm, quotas, events, execs, pool, idempotency, audit, clock } =
+    inner;
   const { workers, leases, ping, close } = inner;
   return {
     instance,
@@ -54,6 +55,7 @@ export function failingStore(inner: Store): FailingStore {
     quotas: wrap(quotas, 'quotas.'),
     warm: wrap(warm, 'warm.'),
     events: wrap(events, 'events.'),
+    execs: wrap(execs, 'execs.'),
     pool: wrap(pool, 'pool.'),
     workers: wrap(workers, 'workers.'),
     leases: wrap(leases, 'leases.'),

@@ -13,6 +13,7 @@ import { memoryAudit } from './audit.ts';
 import { claimId, liveClaim, settleClaim } from './claims.ts';
 import { memoryClock } from './clock.ts';
 import { memoryEvents } from './events.ts';
+import { memoryExecs } from './execs.ts';
 import { memoryPool, takePlace } from './pool.ts';
 import { memoryWarm, takeWarm } from './prewarmed.ts';
 import { memoryQuotas } from './quotas.ts';
@@ -51,6 +52,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     workers: memoryWorkers(tables),
     leases: memoryLeases(tables),
     events: memoryEvents(tables),
+    execs: memoryExecs(tables),
     idempotency: {
       find: async (claim) => liveClaim(tables, claim),
       prune: async (before, most = Number.POSITIVE_INFINITY) => {

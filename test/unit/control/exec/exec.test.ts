@@ -342,6 +342,8 @@ describe('a streamed exec', () => {
     await reading;
     expect(all.slice(-2).map(({ stream }) => stream)).toEqual(['stdout', 'exit']);
     await w.events();
+    // The record of the command is written, too.
+    await w.clock.advance(50);
     expect(w.clock.pending()).toBe(1);
   });
 
