@@ -83,7 +83,7 @@ function reaperOver(sandboxes: SandboxStore, append: Parameters<typeof eventWrit
     spawns: new InFlightSpawns(),
     sessions: new Sessions({ clock, attach }),
     // As every real one, it answers in a later turn.
-    runtimes: { destroy: () => pause(0) },
+    runtimes: { destroy: () => pause(0), inspect: async () => 'gone' },
   });
   const reaper = new Reaper({ sandboxes, destroyer, clock, logger: SILENT });
   const close = async () => {

@@ -65,7 +65,7 @@ export class SimulatedRun {
       ...Array(3).fill(() =>
         this.#call(w.control.sandboxes.destroy(one, api).then(() => this.#destroyed.add(one))),
       ),
-      () => this.#call(w.control.sandboxes.extend(one, `${1 + roll(90)}s`, api)),
+      () => this.#call(w.control.sandboxes.extend(one, { ttl: `${1 + roll(90)}s` }, api)),
       () => this.#call(w.control.sandboxes.prune(api)),
       () => this.#call(w.control.exec.run(one, { command: 'x' }, api, forever, roomy)),
       () => this.#call(w.control.files.write(one, '/x', Buffer.from('x'), {}, api, forever)),

@@ -117,8 +117,10 @@ export class Client {
     return this.#call('destroySandbox', { params: { id }, signal });
   }
 
-  extend(id: string, ttl: string, { signal }: CallTerms = {}): Promise<Sandbox> {
-    return this.#call('extendSandbox', { params: { id }, json: { ttl }, signal });
+  /** Moves the end to now + `ttl` when that is later; with `exact`, also when it is earlier. */
+  extend(id: string, ttl: string, { exact, signal }: CallTerms & { exact?: boolean } = {}): Promise<Sandbox> {
+    const json = { ttl, ...(exact !== undefined && { exact }) };
+    return this.#call('extendSandbox', { params: { id }, json, signal });
   }
 
   prune({ signal }: CallTerms = {}): Promise<PruneResult> {

@@ -20,6 +20,7 @@ import { finder } from './records/find.ts';
 import { ownerLimits } from './records/owner-limits.ts';
 import { Publisher } from './records/publish.ts';
 import { controlSettings } from './records/settings.ts';
+import { AgentDeadlines } from './runtime/agent-deadlines.ts';
 import { Destroyer } from './runtime/destroy.ts';
 import { InFlightSpawns } from './runtime/in-flight-spawns.ts';
 import { LivenessChecker } from './runtime/liveness.ts';
@@ -88,11 +89,13 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
   const vms = new Vms({ pool, providers, clock, logger });
   const runtimes = runtimesOf({
     providers,
+    clock,
     logger,
     tenants: tenants({ pool, vms, clock }),
     remote: remoteRuntimes({ workers, fleet, remote, clock }),
   });
   const sessions = new Sessions({ clock, attach: runtimes.attach });
+  const deadlines = new AgentDeadlines({ sessions, clock, logger });
   const spawns = new InFlightSpawns();
   const lock = new KeyedLock();
   const destroyer = new Destroyer({
@@ -125,6 +128,7 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
     vms,
     runtimes,
     sessions,
+    deadlines,
     spawns,
     lock,
     destroyer,

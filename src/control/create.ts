@@ -1,4 +1,5 @@
 // Puts the control plane together. `app` hands in the parts; nothing here knows which store or providers they are.
+import { KeyedLock } from '../domain/keyed-lock.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import { EventFeed } from '../events/feed.ts';
 import { files } from './access/files.ts';
@@ -55,7 +56,7 @@ function buildSpawning(
 ) {
   const { clock, store, providers, settings, limitsOf, publisher } = foundation;
   const { sandboxes, templates, warm, idempotency } = store;
-  const { fleet, sessions, spawns, probes, runtimes, rollback, destroyer, reaper } = runtime;
+  const { fleet, sessions, deadlines, spawns, probes, runtimes, rollback, destroyer, reaper } = runtime;
   const prewarm = new Prewarm({
     warm,
     templates,
@@ -83,6 +84,7 @@ function buildSpawning(
     queue,
     spawns,
     sessions,
+    deadlines,
     runtimes,
     rollback,
     destroyer,
@@ -227,7 +229,7 @@ function buildInterface(
 function buildSandboxes(
   { host: { cpus }, logger }: ControlDeps,
   { clock, store, providers, settings, limitsOf, publisher, find }: Foundation,
-  { probes, fleet, lock, destroyer, remoteStatus, reaper }: Runtime,
+  { probes, fleet, lock, deadlines, destroyer, remoteStatus, reaper }: Runtime,
   { queue, spawner }: Spawning,
 ): ControlPlane['sandboxes'] {
   const { sandboxes, templates } = store;
@@ -239,6 +241,8 @@ function buildSandboxes(
     fleet,
     find,
     lock,
+    moves: new KeyedLock(),
+    deadlines,
     destroyer,
     remoteStatus,
     queue,

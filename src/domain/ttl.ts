@@ -25,3 +25,11 @@ export function ttlRefused(maxTtlMs: number): ServiceError {
     details: { reason: 'max_ttl', max_ttl },
   });
 }
+
+/** How long an agent waits beyond the end of its sandbox, so that a server that runs ends it first, in its own order. */
+export const AGENT_GRACE_MS = 250;
+
+/** The whole milliseconds that an agent gets until `end`, both in ms of one clock; undefined: the sandbox never ends by itself. */
+export function agentLifeMs(end: number | undefined, now: number): number | undefined {
+  return end === undefined ? undefined : Math.ceil(Math.max(0, end - now)) + AGENT_GRACE_MS;
+}

@@ -23,6 +23,11 @@ export interface RuntimeSpec {
   network: 'default' | 'none';
   /** Stored in the runtime's label, ISO 8601. */
   expires_at: string;
+  /**
+   * When the runtime ends by itself, also without a server: ms of `clock.monotonic()` of this process. Undefined: never.
+   * Providers without an agent of ours ignore it.
+   */
+  deadline?: number | undefined;
   /** The account of the caller, for limits on concurrent work of one account. Not passed on. */
   account?: string;
   /**

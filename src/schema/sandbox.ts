@@ -150,7 +150,14 @@ export const SandboxListQuery = Type.Object(
 export type SandboxListQuery = Static<typeof SandboxListQuery>;
 
 export const ExtendRequest = Type.Object(
-  { ttl: life('New lifetime from now.') },
+  {
+    ttl: life('New lifetime from now.'),
+    exact: Type.Optional(
+      Type.Boolean({
+        description: 'Set the end to now + ttl even when that is earlier. Default: never end earlier.',
+      }),
+    ),
+  },
   { $id: 'ExtendRequest', additionalProperties: false },
 );
 export type ExtendRequest = Static<typeof ExtendRequest>;

@@ -148,8 +148,16 @@ export interface SandboxStore {
   admission(request: AdmissionRequest, limits: AdmissionLimits): Promise<AdmissionDecision>;
   /** Writes row and events in one transaction. Undefined, with nothing written, if state or epoch do not match. */
   transition(change: Transition): Promise<{ sandbox: SandboxRecord; events: Event[] } | undefined>;
-  /** Sets expires_at to the later of its current value and `expires_at`. Undefined if the state is not in `from`. */
-  extend(id: string, from: readonly SandboxState[], expires_at: string): Promise<SandboxRecord | undefined>;
+  /**
+   * Sets expires_at to the later of its current value and `expires_at`; `exact` also moves it earlier. Undefined if the
+   * state is not in `from`.
+   */
+  extend(
+    id: string,
+    from: readonly SandboxState[],
+    expires_at: string,
+    exact?: boolean,
+  ): Promise<SandboxRecord | undefined>;
   get(id: string): Promise<SandboxRecord | undefined>;
   /** Newest first (created_at, then id, both descending). */
   list(filter: SandboxFilter): Promise<SandboxRecord[]>;

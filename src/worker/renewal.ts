@@ -4,6 +4,7 @@ import { formatDuration, parseDuration } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { RpcRenewParams, RpcRenewResult } from '../schema/worker-rpc.ts';
+import { passLifetime } from './agent-end.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 /** Codes that mean the lease no longer belongs to this worker. Any other failure leaves that open. */
@@ -49,6 +50,6 @@ export async function renewWhenAsked(
     throw new ServiceError('not_found', 'This worker has no such sandbox.');
   const answer = await renewLease(parts, id, { ttlMs, signal });
   if (lifeMs !== undefined && known.record.state === 'running')
-    await held.adopt(id, answer.lease, { askedAt, lifeMs });
+    await passLifetime(parts, await held.adopt(id, answer.lease, { askedAt, lifeMs }));
   return answer;
 }

@@ -6,6 +6,7 @@ import type { Provider } from '../providers/provider.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { RpcSpawnParams, RpcSpawnResult } from '../schema/worker-rpc.ts';
 import type { MadeRuntime } from '../store/seam/worker-journal.ts';
+import { agentEnd } from './agent-end.ts';
 import { endRuntime } from './ending.ts';
 import { unaborted, type WorkerParts } from './worker-parts.ts';
 import type { WorkerSandbox } from './worker-sandboxes.ts';
@@ -75,10 +76,12 @@ async function start(parts: WorkerParts, { params, lease, provider, terms }: Sta
   // A start is not renewed: it must finish within its lease.
   const timer = clock.after(own.leaseEnds - clock.monotonic(), () => abort.abort(leaseOver()));
   try {
-    const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at, strict };
+    const deadline = agentEnd(own);
+    const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at, strict, deadline };
     const made = plain(await provider.create(spec, abort.signal));
     // From here on an end knows the runtime.
     held.assume(id, { made });
+    own.agentEnds = deadline;
     abort.signal.throwIfAborted();
     await held.note(id, { state: 'running', made });
   } catch (error) {

@@ -1,5 +1,6 @@
 // Keeps sandboxes within their bounds even if the control plane is unreachable: renews leases at a third of their term,
 // ends sandboxes past their lease or lifetime, and retries failed ends.
+import { passLifetime } from './agent-end.ts';
 import { endRuntime } from './ending.ts';
 import { isRefusal, renewLease } from './renewal.ts';
 import { sweep } from './sweep.ts';
@@ -76,6 +77,12 @@ async function renew(parts: WorkerParts, own: WorkerSandbox, stopped: AbortSigna
   const timer = clock.after(withinMs, () => tooLong.abort(new Error('the renewal took too long')));
   try {
     await renewLease(parts, id, { ttlMs: held.termMs, signal: AbortSignal.any([tooLong.signal, stopped]) });
+    await passLifetime(parts, own).catch((err: unknown) =>
+      logger.debug(
+        { sandbox_id: id, err },
+        'Could not pass the lifetime to an agent; the next renewal retries.',
+      ),
+    );
   } catch (err) {
     if (!isRefusal(err)) throw err;
     logger.warn({ sandbox_id: id, err }, 'The control plane revoked a lease; ending the sandbox.');

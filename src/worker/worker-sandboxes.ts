@@ -11,6 +11,8 @@ export interface WorkerSandbox {
   leaseEnds: number;
   /** When the sandbox's own lifetime ends, in monotonic ms. */
   lifeEnds: number;
+  /** When its agent ends it without this worker, in monotonic ms; undefined: not known. */
+  agentEnds?: number;
   /** The last renewal, or the spawn, in monotonic ms. */
   renewedAt: number;
   /** Aborts the start in progress. */

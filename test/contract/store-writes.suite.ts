@@ -218,6 +218,9 @@ export function extending({ store, put }: Given): void {
     const extend = (to: string) => store().sandboxes.extend(row.id, ['creating', 'running'], to);
     expect(await extend(stamp(50))).toEqual(row);
     expect(await extend(stamp(150))).toEqual({ ...row, expires_at: stamp(150) });
+    const exact = (to: string) => store().sandboxes.extend(row.id, ['creating', 'running'], to, true);
+    expect(await exact(stamp(120))).toEqual({ ...row, expires_at: stamp(120) });
+    expect(await exact(stamp(150))).toEqual({ ...row, expires_at: stamp(150) });
     expect((await store().sandboxes.get(row.id))?.expires_at).toBe(stamp(150));
   });
 

@@ -1,7 +1,7 @@
 // The interface that the control plane offers to its edges. Types only; `create.ts` builds it.
 import type { ByteLedger } from '../../domain/byte-ledger.ts';
 import type { AdmissionDecision } from '../../schema/admission.ts';
-import type { Sandbox, SandboxListQuery, SpawnRequest } from '../../schema/sandbox.ts';
+import type { ExtendRequest, Sandbox, SandboxListQuery, SpawnRequest } from '../../schema/sandbox.ts';
 import type { AuditLog } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { EventViews } from './events.ts';
@@ -33,7 +33,7 @@ export interface Sandboxes {
    * Resolves when the sandbox has ended: true when there was something to end. Throws while that cannot be confirmed.
    */
   destroy(id: string, caller: Caller): Promise<boolean>;
-  extend(id: string, ttl: string, caller: Caller): Promise<Sandbox>;
+  extend(id: string, request: ExtendRequest, caller: Caller): Promise<Sandbox>;
   /** Ends expired sandboxes now (under owner enforcement only those of the caller) and counts them. */
   prune(caller: Caller): Promise<number>;
 }

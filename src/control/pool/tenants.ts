@@ -7,7 +7,9 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
+import { agentLifeMs } from '../../domain/ttl.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
+import type { SandboxRecord } from '../../store/store.ts';
 import type { Runtime, Runtimes } from '../runtime/runtimes.ts';
 import type { SessionHold } from '../runtime/sessions.ts';
 import { atHome } from './home.ts';
@@ -28,7 +30,7 @@ export function tenants(deps: TenantsDeps): Runtimes {
     async create({ row, image, strict }, signal) {
       const vm = await vms.ready(await vmOf(deps, row), image, signal);
       refuseDifferences(strict, vm.warnings);
-      await withUser(deps, vm, row, (user) => user.enter(signal), signal);
+      await withUser(deps, vm, row, (user) => enter(deps, user, row, signal), signal);
       const { runtime_id = '', memory_mb, vcpus, warnings } = vm;
       return { runtime_id, image: vm.image, memory_mb, vcpus, warnings };
     },
@@ -44,6 +46,17 @@ export function tenants(deps: TenantsDeps): Runtimes {
       return atHome(user, homeOf(row));
     },
   };
+}
+
+/** The VM has no deadline: each tenant has its own. */
+async function enter(
+  { clock }: TenantsDeps,
+  user: UserIo,
+  { expires_at }: Pick<SandboxRecord, 'expires_at'>,
+  signal: AbortSignal,
+): Promise<void> {
+  await user.enter(signal);
+  await user.setDeadline?.(agentLifeMs(Date.parse(expires_at), clock.now()), signal);
 }
 
 /** The last sandbox ends its VM, and so does the last one in a VM that no longer answers. */

@@ -89,6 +89,11 @@ export class Prewarm {
     this.#replenisher.lookIn(REFILL_PAUSE_MS);
   }
 
+  /** The entry does not answer. */
+  end(entry: PrewarmEntry): void {
+    void this.#replenisher.end(entry);
+  }
+
   /** The database failed during the claim: the next look finds out. */
   unsure(entry: PrewarmEntry): void {
     entry.state = 'unsure';

@@ -24,10 +24,12 @@ const LOST = 'lost';
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
 const MARK_ATTEMPTS = 5;
+/** An expired sandbox that is found this much later may have ended without this server. */
+const LATE_MS = 2000;
 
 export interface DestroyDeps {
   sandboxes: SandboxStore;
-  runtimes: Pick<Runtimes, 'destroy'>;
+  runtimes: Pick<Runtimes, 'destroy' | 'inspect'>;
   publisher: Publisher;
   sessions: Sessions;
   spawns: InFlightSpawns;
@@ -111,9 +113,10 @@ export class Destroyer {
       if (row.state === 'destroying') return row;
       const byDeadline = reason === 'expired' || reason === 'pruned';
       if (byDeadline && Date.parse(row.expires_at) > clock.now()) return undefined;
-      const patch = { state: 'destroying', end_reason: reason, ended_by: by } as const;
+      const end_reason = isDue(row, reason, clock.now()) ? 'expired' : reason;
+      const patch = { state: 'destroying', end_reason, ended_by: by } as const;
       const events =
-        reason === 'runtime_lost' ? [publisher.draft('sandbox.error', { ...row, ...patch }, by)] : [];
+        end_reason === 'runtime_lost' ? [publisher.draft('sandbox.error', { ...row, ...patch }, by)] : [];
       await this.#eventLoop.pass();
       const moved = await sandboxes.transition({ id, from: [row.state], epoch: row.epoch, patch, events });
       if (!moved) continue;
@@ -135,8 +138,9 @@ export class Destroyer {
     try {
       await spawns.cancel(id);
       await sessions.end(id);
+      const ended_at = await this.#endedAlone(row);
       await runtimes.destroy(row, new AbortController().signal);
-      await this.#record(row);
+      await this.#record(row, ended_at);
       this.#retries.get(id)?.timer?.cancel();
       this.#retries.delete(id);
     } catch (error) {
@@ -144,9 +148,18 @@ export class Destroyer {
     }
   }
 
-  async #record(row: SandboxRecord): Promise<void> {
+  /** When its agent ended the sandbox while no server ran: at its time. Undefined for every other end. */
+  async #endedAlone(row: SandboxRecord): Promise<string | undefined> {
+    const { runtimes, clock } = this.#deps;
+    const isLate = clock.now() - Date.parse(row.expires_at) > LATE_MS;
+    if (row.end_reason !== 'expired' || !isLate || row.worker_id !== LOCAL_WORKER) return undefined;
+    const state = await runtimes.inspect(row, new AbortController().signal).catch(() => 'running');
+    return state === 'running' ? undefined : row.expires_at;
+  }
+
+  async #record(row: SandboxRecord, endedAt: string | undefined): Promise<void> {
     const { sandboxes, publisher } = this.#deps;
-    const patch = { state: 'destroyed', ended_at: publisher.now() } as const;
+    const patch = { state: 'destroyed', ended_at: endedAt ?? publisher.now() } as const;
     await publisher.end(row.id);
     await this.#eventLoop.pass();
     const events = [publisher.draft('sandbox.destroyed', { ...row, ...patch }, row.ended_by)];
@@ -183,6 +196,11 @@ export class Destroyer {
       this.retry(id);
     }
   }
+}
+
+/** A runtime that is missing after its time has not been lost: its agent ended it. */
+function isDue({ expires_at }: SandboxRecord, reason: EndReason, now: number): boolean {
+  return reason === 'runtime_lost' && Date.parse(expires_at) <= now;
 }
 
 /** Worker ids contain no space. */

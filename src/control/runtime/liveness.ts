@@ -111,7 +111,8 @@ export class LivenessChecker {
 
   async #lost({ id }: SandboxRecord): Promise<Liveness> {
     const marked = await this.#deps.destroyer.mark(id, 'runtime_lost');
-    if (marked) {
+    if (marked?.end_reason === 'expired') this.#deps.destroyer.finishLater(marked);
+    else if (marked) {
       const { provider } = marked;
       const action = { action: 'end_lost_runtime', provider, reason: 'its runtime no longer exists' };
       // Published before its end, since nothing is published after it.

@@ -2,7 +2,7 @@
 // that starts, reaches or ends sandboxes uses this, so that no other code tells the two apart.
 import type { SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Logger } from '../../domain/ports.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Created, ProviderSet, RuntimeSpec, RuntimeState } from '../../providers/provider.ts';
 import type { SandboxRecord } from '../../store/store.ts';
@@ -31,6 +31,7 @@ export interface Runtimes {
 
 export interface RuntimesDeps {
   providers: ProviderSet;
+  clock: Clock;
   logger: Logger;
   /** Handles rows with a `vm_id`. */
   tenants: Runtimes;
@@ -38,8 +39,8 @@ export interface RuntimesDeps {
   remote: Runtimes;
 }
 
-export function runtimes({ providers, logger, tenants, remote }: RuntimesDeps): Runtimes {
-  const own = ownRuntimes(providers);
+export function runtimes({ providers, logger, tenants, remote, clock }: RuntimesDeps): Runtimes {
+  const own = ownRuntimes(providers, clock);
   const of = ({ vm_id, worker_id = LOCAL_WORKER }: Pick<Runtime, 'vm_id' | 'worker_id'>) => {
     if (worker_id !== LOCAL_WORKER) return remote;
     return vm_id === undefined ? own : tenants;
@@ -66,10 +67,13 @@ export function isOfRemoved(
   return worker_id === LOCAL_WORKER && all.every(({ kind }) => kind !== provider);
 }
 
-function ownRuntimes(providers: ProviderSet): Runtimes {
+function ownRuntimes(providers: ProviderSet, clock: Clock): Runtimes {
   const refOf = ({ runtime_id, id, epoch }: Runtime) => ({ runtime_id, id, epoch });
   return {
-    create: (plan, signal) => providers.get(plan.row.provider).create(runtimeSpec(plan), signal),
+    create: (plan, signal) => {
+      const deadline = clock.monotonic() + Date.parse(plan.row.expires_at) - clock.now();
+      return providers.get(plan.row.provider).create({ ...runtimeSpec(plan), deadline }, signal);
+    },
     inspect: (row, signal) => providers.get(row.provider).inspect(refOf(row), signal),
     destroy: (row, signal) => providers.get(row.provider).destroy(refOf(row), signal),
     attach: (row, signal) => providers.get(row.provider).attach(refOf(row), signal),

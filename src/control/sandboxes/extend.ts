@@ -1,11 +1,12 @@
-// Extends a deadline; it never moves it earlier. It holds the lock that the marking of an expired row holds, so that
-// the reaper never overruns an acknowledged extension.
+// Moves the end of a sandbox. The agent of the sandbox agrees to a later end before it is stored, and to an earlier one
+// after: a crash in between never lets the sandbox end before the time of an earlier answer, unless a caller shortened it.
+// Writes hold the lock that the marking of an expired row holds, so that the reaper never overruns an acknowledged end.
 import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { LIVE_STATES } from '../../domain/sandbox-state.ts';
 import { boundedLifeMs } from '../../domain/ttl.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { Sandbox } from '../../schema/sandbox.ts';
+import type { ExtendRequest, Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Finder } from '../records/find.ts';
@@ -13,12 +14,16 @@ import type { LimitsOf } from '../records/owner-limits.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 import { sandboxView, shownTo } from '../records/views.ts';
+import type { AgentDeadlines } from '../runtime/agent-deadlines.ts';
 import type { Fleet } from '../workers/fleet.ts';
 
 export interface ExtendDeps {
-  sandboxes: Pick<SandboxStore, 'extend'>;
+  sandboxes: Pick<SandboxStore, 'get' | 'extend'>;
   find: Finder;
   lock: KeyedLock;
+  /** Held from the agent's agreement to the write, so that both see moves in the same order. */
+  moves: KeyedLock;
+  deadlines: Pick<AgentDeadlines, 'set'>;
   publisher: Publisher;
   settings: Settings;
   limitsOf: LimitsOf;
@@ -28,47 +33,81 @@ export interface ExtendDeps {
 }
 
 /**
- * Sets `expires_at` to the later of its current value and now + `ttl`. Throws `conflict` while the sandbox is being
- * destroyed.
+ * Sets `expires_at` to the later of its current value and now + `ttl`; with `exact`, to now + `ttl`. Throws `unavailable`,
+ * with nothing changed, when the agent or the worker of the sandbox does not agree, and `conflict` while the sandbox is
+ * being destroyed.
  */
 export async function extendSandbox(
   deps: ExtendDeps,
   id: string,
-  ttl: string,
+  request: ExtendRequest,
   caller: Caller,
 ): Promise<Sandbox> {
   const row = await deps.find.active(id, caller);
-  const moved = await deps.lock.run(id, () => move(deps, row, ttl, caller));
+  const lifeMs = await lifeOf(deps, row, request, caller);
+  const moved = await deps.moves.run(id, () => move(deps, id, { lifeMs, exact: request.exact ?? false }));
   // The sandbox began to end after it was found: answer with its current state.
-  if (!moved) return shownTo(caller, sandboxView(await deps.find.usable(id, caller)), deps.settings);
-  if (moved.worker_id !== LOCAL_WORKER) await tellWorker(deps, moved);
-  return shownTo(caller, sandboxView(moved), deps.settings);
+  const shown = moved ?? (await deps.find.usable(id, caller));
+  return shownTo(caller, sandboxView(shown), deps.settings);
 }
 
-/** A worker that cannot be called now gets the deadline with its next renewal. */
-async function tellWorker({ fleet, logger }: ExtendDeps, row: SandboxRecord): Promise<void> {
-  await fleet
-    .renew(row)
-    .catch((error: unknown) =>
-      logger.info(
-        { sandbox_id: row.id, err: error },
-        'Could not notify the worker of the new deadline; its next renewal carries it.',
-      ),
-    );
-}
-
-async function move(
+async function lifeOf(
   deps: ExtendDeps,
   row: SandboxRecord,
-  ttl: string,
-  caller: Caller,
-): Promise<SandboxRecord | undefined> {
-  const { sandboxes, clock, settings, publisher } = deps;
+  { ttl }: ExtendRequest,
+  { actor }: Caller,
+): Promise<number> {
   try {
-    const ms = boundedLifeMs(ttl, settings.ttlMs, await deps.limitsOf(row.owner_id));
-    return await sandboxes.extend(row.id, LIVE_STATES, new Date(clock.now() + ms).toISOString());
+    return boundedLifeMs(ttl, deps.settings.ttlMs, await deps.limitsOf(row.owner_id));
   } catch (error) {
-    publisher.refusal('sandbox.extend', row, error, caller.actor);
+    deps.publisher.refusal('sandbox.extend', row, error, actor);
     throw error;
   }
+}
+
+interface Move {
+  lifeMs: number;
+  exact: boolean;
+}
+
+/** Undefined when the sandbox is ending. */
+async function move(deps: ExtendDeps, id: string, { lifeMs, exact }: Move) {
+  const row = await deps.sandboxes.get(id);
+  if (!row || !isLive(row)) return undefined;
+  const wanted = new Date(deps.clock.now() + lifeMs).toISOString();
+  const end = exact || wanted > row.expires_at ? wanted : row.expires_at;
+  if (end === row.expires_at) return row;
+  // A sandbox that is starting has no agent yet: its start passes the end on. A worker reads the row.
+  const isFirst = end > row.expires_at && row.worker_id === LOCAL_WORKER && row.state !== 'creating';
+  if (isFirst) await deps.deadlines.set(row, end);
+  const moved = await write(deps, id, end);
+  if (!moved || isFirst || moved.state === 'creating') return moved;
+  try {
+    await pass(deps, moved);
+    return moved;
+  } catch (error) {
+    const restored = await write(deps, id, row.expires_at);
+    if (!restored) return undefined;
+    // The failed call may have arrived.
+    await pass(deps, restored).catch((err: unknown) =>
+      deps.logger.info(
+        { sandbox_id: id, err },
+        'Could not restore the earlier end of a sandbox in its agent.',
+      ),
+    );
+    throw error;
+  }
+}
+
+function isLive({ state }: SandboxRecord): boolean {
+  return LIVE_STATES.some((live) => live === state);
+}
+
+function write({ sandboxes, lock }: ExtendDeps, id: string, end: string): Promise<SandboxRecord | undefined> {
+  return lock.run(id, () => sandboxes.extend(id, LIVE_STATES, end, true));
+}
+
+/** Passes the end of the row to who runs the sandbox. */
+function pass({ deadlines, fleet }: ExtendDeps, row: SandboxRecord): Promise<void> {
+  return row.worker_id === LOCAL_WORKER ? deadlines.set(row, row.expires_at) : fleet.renew(row);
 }

@@ -34,11 +34,7 @@ export function sandboxes(deps: SandboxesDeps): Sandboxes {
     list: (query, caller) => listSandboxes(deps, query, caller),
     destroy: async (id, caller) =>
       (await find.any(id, caller)) !== undefined && destroyer.destroy(id, 'destroyed', caller.actor),
-    extend: async (id, ttl, caller) => {
-      const sandbox = await extendSandbox(deps, id, ttl, caller);
-      deps.deadlineSet();
-      return sandbox;
-    },
+    extend: (id, request, caller) => extendSandbox(deps, id, request, caller).finally(deps.deadlineSet),
     prune: (caller) => pruneSandboxes(deps, caller),
   };
 }

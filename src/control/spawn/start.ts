@@ -3,12 +3,15 @@
 import { keptWarnings, refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
+import type { Logger } from '../../domain/ports.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Created } from '../../providers/provider.ts';
 import type { EventType } from '../../schema/event.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
 import { sandboxView } from '../records/views.ts';
+import type { AgentDeadlines } from '../runtime/agent-deadlines.ts';
 import { destroyedMeanwhile } from '../runtime/in-flight-spawns.ts';
 import type { Rollback } from '../runtime/rollback.ts';
 import type { Runtimes } from '../runtime/runtimes.ts';
@@ -20,6 +23,8 @@ export interface StartDeps extends SetupDeps {
   publisher: Publisher;
   rollback: Rollback;
   runtimes: Pick<Runtimes, 'create'>;
+  deadlines: Pick<AgentDeadlines, 'set'>;
+  logger: Logger;
 }
 
 /**
@@ -68,7 +73,7 @@ async function create({ runtimes }: StartDeps, plan: SpawnPlan, signal: AbortSig
 const isRefusal = (error: unknown) => error instanceof ServiceError && error.code === 'precondition_failed';
 
 async function running(
-  { sandboxes, publisher }: StartDeps,
+  { sandboxes, publisher, deadlines, logger }: StartDeps,
   plan: SpawnPlan,
   created: Created,
 ): Promise<Sandbox | undefined> {
@@ -88,5 +93,11 @@ async function running(
   });
   if (!moved) return undefined;
   publisher.committed(moved.events);
+  const { worker_id, expires_at } = moved.sandbox;
+  // It was extended while it started. The server ends it at its new end in any case.
+  if (expires_at !== row.expires_at && worker_id === LOCAL_WORKER)
+    await deadlines
+      .set(moved.sandbox, expires_at)
+      .catch((err: unknown) => logger.warn({ sandbox_id: row.id, err }, 'Could not extend a new sandbox.'));
   return sandboxView(moved.sandbox);
 }

@@ -2,8 +2,10 @@
 // crash leaves either a prewarmed sandbox or a sandbox, and none is given twice.
 import type { AdmissionLimits } from '../../domain/admission.ts';
 import { keptWarnings } from '../../domain/differences.ts';
+import type { Clock } from '../../domain/ports.ts';
 import { prewarmShape } from '../../domain/prewarm-shape.ts';
 import { formatTemplateKey } from '../../domain/template-key.ts';
+import { agentLifeMs } from '../../domain/ttl.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { TemplateRecord } from '../../store/seam/templates.ts';
@@ -23,6 +25,8 @@ export interface ReadySandboxes {
   putBack(entry: PrewarmEntry): void;
   forget(entry: PrewarmEntry): void;
   unsure(entry: PrewarmEntry): void;
+  /** It does not answer: another takes its place. */
+  end(entry: PrewarmEntry): void;
   /** Ends as many as an admitted spawn needs room for. */
   makeRoom(provider: string, limits: AdmissionLimits): Promise<void>;
 }
@@ -30,6 +34,7 @@ export interface ReadySandboxes {
 export interface TakePrewarmedDeps {
   sandboxes: Pick<SandboxStore, 'reserve'>;
   prewarm: ReadySandboxes;
+  clock: Clock;
   publisher: Publisher;
   settings: Settings;
   fleet: Fleet;
@@ -50,6 +55,7 @@ export async function takePrewarmed(
     deps.prewarm.putBack(entry);
     return undefined;
   }
+  if (!(await givenDeadline(deps, entry, row.expires_at))) return undefined;
   const sandbox = sandboxView(row);
   const reservation = await reserve(deps, row, entry, { claim, response: JSON.stringify(sandbox) });
   if (reservation.kind === 'reserved') {
@@ -61,8 +67,27 @@ export async function takePrewarmed(
     deps.prewarm.forget(entry);
     return undefined;
   }
-  deps.prewarm.putBack(entry);
+  if (await givenDeadline(deps, entry, undefined)) deps.prewarm.putBack(entry);
   return reservation;
+}
+
+/**
+ * A ready sandbox has no deadline until it is taken: it gets one before its row, so that none runs without. One that does
+ * not answer is ended, and the result is false.
+ */
+async function givenDeadline(
+  { prewarm, clock }: TakePrewarmedDeps,
+  entry: PrewarmEntry,
+  expires_at: string | undefined,
+): Promise<boolean> {
+  const end = expires_at === undefined ? undefined : Date.parse(expires_at);
+  try {
+    await entry.lease?.io.setDeadline?.(agentLifeMs(end, clock.now()));
+    return true;
+  } catch {
+    prewarm.end(entry);
+    return false;
+  }
 }
 
 function claimedRow({ row, warnings }: SpawnPlan, { row: warm }: PrewarmEntry): SandboxRecord {

@@ -102,13 +102,14 @@ export const sandboxRoutes: Route[] = [
     tag,
     auth,
     summary: 'Extend the lifetime of a sandbox',
-    description: 'Sets expires_at to the later of its current value and now + ttl.',
+    description:
+      'Sets expires_at to the later of its current value and now + ttl; with exact, to now + ttl in any case. The sandbox itself confirms its new end before the answer: without that the answer is 503 and nothing changed.',
     params: SandboxParams,
     body: ExtendRequest,
     success: { status: 200, description: 'The sandbox.', schema: Sandbox },
-    errors: ['not_found', 'conflict', 'resource_limit'],
+    errors: ['not_found', 'conflict', 'resource_limit', 'unavailable'],
     example: { ttl: '1h' },
-    handler: ({ params, body, caller }, { sandboxes }) => sandboxes.extend(params.id, body.ttl, caller),
+    handler: ({ params, body, caller }, { sandboxes }) => sandboxes.extend(params.id, body, caller),
   }),
   ...(['pruneSandboxes', 'deleteExpiredSandboxes'] as const).map((id) =>
     defineRoute({

@@ -1,8 +1,10 @@
 // Creates one container: create, attach, send the secret, start, open a session. A failed container is removed. It has our
 // labels from the start, so a container that cannot be removed now is found later.
+import type { SandboxIo } from '../../agent/io.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted, NotStarted, wrapNotStarted } from '../../domain/not-started.ts';
+import { agentLifeMs } from '../../domain/ttl.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { type AttachedContainer, attachStreams, openAgentSession } from './attach.ts';
 import { removeContainer } from './destroy.ts';
@@ -40,8 +42,15 @@ async function started(attempt: Attempt): Promise<Plan> {
   const dialled = await state.starts.run(() => orUndone(attempt, () => launched(attempt)), signal);
   // The engine has finished: the next start need not wait for this agent.
   const io = await orUndone(attempt, () => openAgentSession(state, attempt.plan.spec, dialled, signal));
+  await orUndone(attempt, () => giveDeadline(attempt, io));
   state.parked.put(attempt.plan.name, io);
   return attempt.plan;
+}
+
+/** The engine has no lifetime for containers, so the agent holds it. */
+async function giveDeadline({ state, plan, signal }: Attempt, io: SandboxIo): Promise<void> {
+  const lifeMs = agentLifeMs(plan.spec.deadline, state.clock.monotonic());
+  if (lifeMs !== undefined) await io.setDeadline?.(lifeMs, signal);
 }
 
 /** A second attempt. The first one may have left a container, so no failure counts as "not started". */

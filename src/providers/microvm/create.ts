@@ -5,6 +5,7 @@ import { agentSecret } from '../../domain/agent-secret.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { wrapNotStarted } from '../../domain/not-started.ts';
+import { agentLifeMs } from '../../domain/ttl.ts';
 import { runtimeName } from '../local/instance-folders.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
@@ -109,7 +110,8 @@ async function undo(state: MicrovmState, name: string): Promise<void> {
 async function boot(state: MicrovmState, making: Making, signal: AbortSignal): Promise<void> {
   const { spec, shape, paths } = making;
   const secret = agentSecret(state.instance.key, spec.id, spec.epoch);
-  const settings = guestSettings({ spec, made: shape, network: networkOf(state, spec), secret });
+  const lifeMs = agentLifeMs(spec.deadline, state.clock.monotonic());
+  const settings = guestSettings({ spec, made: shape, network: networkOf(state, spec), secret, lifeMs });
   const overlay = (path: string) => state.overlays.make(path);
   const { process, plan } = await launch(
     state,

@@ -4,6 +4,7 @@ import { open, rm } from 'node:fs/promises';
 import { openSession } from '../../agent/session.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { agentLifeMs } from '../../domain/ttl.ts';
 import { withinDeadline } from '../deadline.ts';
 import { openAgentSocket } from '../local/agent-socket.ts';
 import { type Launched, launch, type Making } from './launch.ts';
@@ -107,6 +108,9 @@ async function giveIdentity(
     };
     const missing = await io.seed(order, signal);
     if (missing.length > 0) throw notItsOwn(missing);
+    // The saved guest has no deadline; its clock continues from the moment it was saved.
+    const lifeMs = agentLifeMs(spec.deadline, clock.monotonic());
+    if (lifeMs !== undefined) await io.setDeadline?.(lifeMs, signal);
   } finally {
     io.close();
   }

@@ -12,9 +12,11 @@ export interface GuestOrder {
   made: Pick<Created, 'memory_mb'>;
   network: 'none' | 'user';
   secret: Buffer;
+  /** The time after which the guest ends by itself, in ms. */
+  lifeMs?: number | undefined;
 }
 
-export function guestSettings({ spec, made, network, secret }: GuestOrder): Buffer {
+export function guestSettings({ spec, made, network, secret, lifeMs }: GuestOrder): Buffer {
   const memory = made.memory_mb * MEBIBYTE;
   const half = `${memory / 2}`;
   return encodeSettings([
@@ -26,6 +28,7 @@ export function guestSettings({ spec, made, network, secret }: GuestOrder): Buff
     ['shm_bytes', half],
     ['changes_bytes', half],
     ['network', network],
+    ...(lifeMs === undefined ? [] : [['life_ms', `${lifeMs}`] as Setting]),
     ...(network === 'none' ? WITHOUT_NETWORK : []),
     ...ENVIRONMENT,
   ]);

@@ -3,6 +3,7 @@ import { agentSecret } from '../../domain/agent-secret.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { wrapNotStarted } from '../../domain/not-started.ts';
+import { agentLifeMs } from '../../domain/ttl.ts';
 import { runFolder, runtimeName, socketPath } from '../local/instance-folders.ts';
 import { claimBlock, claimSlot } from '../local/uid-slots.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
@@ -62,7 +63,8 @@ async function make(state: UserspaceState, order: CreateOrder, signal: AbortSign
   const { blueprint, staged, memory_mb } = drawing;
   const record = recordDraft(state, order, drawing);
   const secret = agentSecret(state.instance.key, spec.id, spec.epoch);
-  const found = await launch(state, { runner, blueprint, staged, memory_mb, record, secret }, signal);
+  const lifeMs = agentLifeMs(spec.deadline, state.clock.monotonic());
+  const found = await launch(state, { runner, blueprint, staged, memory_mb, record, secret, lifeMs }, signal);
   const warnings = [...drawing.warnings, ...found];
   return { runtime_id: name, image: drawing.image, memory_mb, vcpus: spec.vcpus, warnings };
 }

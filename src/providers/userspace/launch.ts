@@ -23,6 +23,8 @@ export interface LaunchOrder {
   record: RecordDraft;
   secret: Buffer;
   memory_mb: number;
+  /** The time after which the sandbox ends by itself, in ms. */
+  lifeMs?: number | undefined;
   /** See Drawing. */
   staged: Record<string, string>;
 }
@@ -57,6 +59,7 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ...words.args.map((arg): Setting => ['arg', arg]),
     ...words.settings,
     ...limits(order, state.config.max_disk_mb),
+    ...(order.lifeMs === undefined ? [] : [['life_ms', `${order.lifeMs}`] as Setting]),
     ...environment(blueprint.isPool ? '/' : '/workspace'),
   ];
 }

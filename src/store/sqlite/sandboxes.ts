@@ -31,8 +31,8 @@ export function sandboxWrites({ db, work }: Connection, ids: EventIds): SandboxW
   const reserve = reserving(db, ids);
   const transition = transitioning(db, ids);
   // Run with all(), not get(): only a statement run to its end reports a commit that failed.
-  const extend = db.prepare<[string, string, string], SandboxRow>(
-    `UPDATE sandboxes SET expires_at = max(expires_at, ?)
+  const extend = db.prepare<[number, string, string, string], SandboxRow>(
+    `UPDATE sandboxes SET expires_at = max(iif(?, '', expires_at), ?)
        WHERE id = ? AND state IN (SELECT value FROM json_each(?)) RETURNING ${SANDBOX_COLUMNS}`,
   );
   const purge = db.prepare(
@@ -53,8 +53,10 @@ export function sandboxWrites({ db, work }: Connection, ids: EventIds): SandboxW
         return transition.immediate(change);
       });
     },
-    extend: (id, from, expires_at) =>
-      work.change(() => extend.all(expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0]),
+    extend: (id, from, expires_at, exact = false) =>
+      work.change(
+        () => extend.all(exact ? 1 : 0, expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0],
+      ),
     purgeEnded: (before, most) =>
       work.settle(() => {
         const old = purge.run(before, SWEEP_ROWS).changes;

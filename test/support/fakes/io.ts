@@ -32,6 +32,8 @@ export interface FakeInside {
   programs: Map<string, FakeProgram>;
   /** False: calls and pings are not answered. */
   answers: boolean;
+  /** What the agent was told last: ms that are left, by uid (0: the entire sandbox); undefined: no end. */
+  deadlines?: Map<number, number | undefined>;
   /** Uids of those who are in, and of all who ever were: a uid that comes twice is a tenant who sees another's. */
   tenants: Set<number>;
   everTenants: number[];
@@ -67,12 +69,21 @@ export function fakeIo(inside: FakeInside): FakeIo {
     },
     console: async function* () {},
     ping: async () => live(),
+    setDeadline: async (leftMs) => {
+      live();
+      tell(inside, 0, leftMs);
+    },
     close: () => end.abort(lost()),
     die: () => end.abort(lost()),
     closed,
     as: (user) => fakeUser(io, inside, user, live),
   };
   return io;
+}
+
+function tell(inside: FakeInside, uid: number, leftMs: number | undefined): void {
+  inside.deadlines ??= new Map();
+  inside.deadlines.set(uid, leftMs);
 }
 
 function fakeUser(io: FakeIo, inside: FakeInside, { uid }: PoolUser, live: () => void): UserIo {
@@ -86,6 +97,10 @@ function fakeUser(io: FakeIo, inside: FakeInside, { uid }: PoolUser, live: () =>
       live();
       if (!inside.tenants.has(uid)) inside.everTenants.push(uid);
       inside.tenants.add(uid);
+    },
+    setDeadline: async (leftMs) => {
+      live();
+      tell(inside, uid, leftMs);
     },
     leave: async () => {
       live();

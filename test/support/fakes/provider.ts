@@ -11,6 +11,8 @@ export interface FakeRuntime extends FakeInside {
   state: 'running' | 'stopped';
   created_at: string;
   sessions: Set<FakeIo>;
+  /** The monotonic time at which it was made to end by itself. */
+  deadline?: number | undefined;
 }
 
 export interface FakeProvider extends Provider {
@@ -92,7 +94,8 @@ export function fakeProvider({ clock }: { clock: Clock }): FakeProvider {
     probe: async () => ({ healthy: true, findings: [] }),
     create: async (spec) => {
       made.push(`${spec.id} ${spec.epoch}`);
-      const { runtime_id } = plant(spec.id, spec.epoch);
+      const runtime = Object.assign(plant(spec.id, spec.epoch), { deadline: spec.deadline });
+      const { runtime_id } = runtime;
       return { runtime_id, image: 'host', memory_mb: spec.memory_mb, vcpus: spec.vcpus, warnings: [] };
     },
     inspect: async (ref) => find(ref)?.state ?? 'gone',

@@ -105,9 +105,9 @@ function writes(tables: Tables): Writes {
       if (hasEnded(row.state)) tables.leases.delete(id);
       return { sandbox: copy(row), events: addEvents(tables, events) };
     },
-    extend: async (id, from, expires_at) => {
+    extend: async (id, from, expires_at, exact = false) => {
       const row = held(id, from);
-      if (row && row.expires_at < expires_at) Object.assign(row, { expires_at });
+      if (row && (exact || row.expires_at < expires_at)) Object.assign(row, { expires_at });
       return copy(row);
     },
     purgeEnded: async (...args) => purgeEnded(tables, ...args),

@@ -56,10 +56,10 @@ describe.each([2 * HOUR, -2 * HOUR])('a wall clock that is set by %i ms', (by) =
     await w.control.start();
     const id = await spawn(w, '10m');
     w.clock.jump(by);
-    await w.control.sandboxes.extend(id, '1h', api);
+    await w.control.sandboxes.extend(id, { ttl: '1h' }, api);
     await advance(w, LOOK);
     expect(await leftMs(w, id)).toBe(HOUR - LOOK);
-    await w.control.sandboxes.extend(id, '1h', api);
+    await w.control.sandboxes.extend(id, { ttl: '1h' }, api);
     expect(await leftMs(w, id)).toBe(HOUR);
   });
 

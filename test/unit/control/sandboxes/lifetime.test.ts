@@ -1,5 +1,6 @@
 // What becomes of sandboxes over time: deadlines, extensions, pruning, forgetting, and who sees them in lists.
 import { describe, expect, it } from 'vitest';
+import { AGENT_GRACE_MS } from '../../../../src/domain/ttl.ts';
 import { sandboxRecord, stamp } from '../../../support/records.ts';
 import { admin, api, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 
@@ -147,13 +148,139 @@ describe('housekeeping', () => {
   });
 });
 
+describe('the deadline that the agent keeps', () => {
+  const told = (w: World, id: string, uid = 0) => w.fake.of(id).deadlines?.get(uid);
+
+  it('is given with the start, a moment behind the end of the row', async () => {
+    const w = world();
+    const now = w.clock.monotonic();
+    const id = await spawn(w, { ttl: '90s' });
+    expect(w.fake.of(id).deadline).toBe(now + 90_000);
+  });
+
+  it('moves with every extension, and not without one', async () => {
+    const w = world();
+    const id = await spawn(w, { ttl: '60s' });
+    await w.control.sandboxes.extend(id, { ttl: '10s' }, api);
+    expect(told(w, id)).toBeUndefined();
+    await w.control.sandboxes.extend(id, { ttl: '10m' }, api);
+    expect(told(w, id)).toBe(600_000 + AGENT_GRACE_MS);
+    await w.control.sandboxes.extend(id, { ttl: '30s', exact: true }, api);
+    expect(told(w, id)).toBe(30_000 + AGENT_GRACE_MS);
+  });
+
+  it('of a tenant of a pool is its own', async () => {
+    const w = world({ pool: { enabled: true } });
+    const row = await w.control.sandboxes.spawn({ ttl: '60s' }, owned('ann'), {}, forever);
+    const { uid = 0, vm_id = '' } = (await w.store.sandboxes.get(row.id)) ?? {};
+    expect(w.fake.of(vm_id).deadline).toBeUndefined();
+    expect(told(w, vm_id, uid)).toBe(60_000 + AGENT_GRACE_MS);
+    await w.control.sandboxes.extend(row.id, { ttl: '10m' }, owned('ann'));
+    expect(told(w, vm_id, uid)).toBe(600_000 + AGENT_GRACE_MS);
+    expect(told(w, vm_id)).toBeUndefined();
+  });
+
+  it.each([
+    ['later', { ttl: '1h' }],
+    ['earlier', { ttl: '5s', exact: true }],
+  ])('that is not confirmed is unavailable and moves nothing %s', async (_, request) => {
+    const w = world();
+    const id = await spawn(w, { ttl: '10m' });
+    w.fake.of(id).answers = false;
+    await expect(w.control.sandboxes.extend(id, request, api)).rejects.toMatchObject({
+      code: 'unavailable',
+      status: 503,
+    });
+    expect(await w.store.sandboxes.get(id)).toMatchObject({ expires_at: stamp(600), state: 'running' });
+  });
+
+  it('is not asked for where nothing keeps one: the row alone moves', async () => {
+    const w = world();
+    const { attach } = w.provider;
+    w.provider.attach = async (...asked) => {
+      const { setDeadline: _, ...io } = await attach(...asked);
+      return io;
+    };
+    const id = await spawn(w, { ttl: '60s' });
+    expect((await w.control.sandboxes.extend(id, { ttl: '10m' }, api)).expires_at).toBe(stamp(600));
+  });
+
+  it('a runtime that is missing after its time has expired, and at that time', async () => {
+    const w = world();
+    const id = await spawn(w, { ttl: '10s' });
+    await w.clock.advance(10_250);
+    w.fake.crash(id);
+    await w.clock.advance(3_600_000);
+    await w.restart();
+    await w.clock.advance(5000);
+    expect(await w.store.sandboxes.get(id)).toMatchObject({
+      state: 'destroyed',
+      end_reason: 'expired',
+      ended_at: stamp(10),
+    });
+    expect((await w.events()).map(({ type }) => type)).not.toContain('sandbox.error');
+  });
+
+  it('a runtime that is missing before its time is lost', async () => {
+    const w = world();
+    const id = await spawn(w, { ttl: '10m' });
+    w.fake.crash(id);
+    await w.restart();
+    await w.clock.advance(5000);
+    expect(await states(w)).toEqual(['destroyed runtime_lost']);
+  });
+
+  it('one that the server finds alive long after its time ends when it is found', async () => {
+    const w = world();
+    const id = await spawn(w, { ttl: '10s' });
+    await w.clock.advance(3_600_000);
+    await w.restart();
+    await w.clock.advance(0);
+    expect(await w.store.sandboxes.get(id)).toMatchObject({ end_reason: 'expired', ended_at: stamp(3600) });
+  });
+});
+
+describe('shortening', () => {
+  it('takes effect within a second', async () => {
+    const w = world();
+    await w.control.start();
+    const id = await spawn(w, { ttl: '1h' });
+    const { expires_at } = await w.control.sandboxes.extend(id, { ttl: '2s', exact: true }, api);
+    expect(expires_at).toBe(stamp(2));
+    await w.clock.advance(0);
+    await w.clock.advance(1999);
+    expect(w.fake.runtimes.size).toBe(1);
+    await w.clock.advance(1);
+    await w.clock.advance(0);
+    expect(await states(w)).toEqual(['destroyed expired']);
+  });
+
+  it('against an extension: the later of both calls holds, in the row and in the agent', async () => {
+    for (let lead = -20; lead <= 20; lead++) {
+      const w = world();
+      const id = await spawn(w, { ttl: '10m' });
+      const calls = [
+        () => w.control.sandboxes.extend(id, { ttl: '1h' }, api),
+        () => w.control.sandboxes.extend(id, { ttl: '1m', exact: true }, api),
+      ];
+      const [first, second] = lead < 0 ? calls : calls.toReversed();
+      const running = first?.();
+      for (let step = 0; step < Math.abs(lead); step++) await undefined;
+      await Promise.all([running, second?.()]);
+      const row = await w.store.sandboxes.get(id);
+      const left = Date.parse(row?.expires_at ?? '') - w.clock.now();
+      expect(w.fake.of(id).deadlines?.get(0), `${lead}`).toBe(left + AGENT_GRACE_MS);
+    }
+  });
+});
+
 describe('extend', () => {
   it('moves the deadline later, never earlier', async () => {
     const w = world();
     await w.control.start();
     const id = await spawn(w, { ttl: '60s' });
-    expect((await w.control.sandboxes.extend(id, '10m', api)).expires_at).toBe(stamp(600));
-    expect((await w.control.sandboxes.extend(id, '1m', api)).expires_at).toBe(stamp(600));
+    expect((await w.control.sandboxes.extend(id, { ttl: '10m' }, api)).expires_at).toBe(stamp(600));
+    expect((await w.control.sandboxes.extend(id, { ttl: '1m' }, api)).expires_at).toBe(stamp(600));
     await w.clock.advance(599_000);
     expect(w.fake.runtimes.size).toBe(1);
     await w.clock.advance(1000);
@@ -168,13 +295,14 @@ describe('extend', () => {
   ])('%s is %s', async (ttl, code) => {
     const w = world();
     const id = await spawn(w);
-    await expect(w.control.sandboxes.extend(id, ttl, api)).rejects.toMatchObject({ code });
+    await expect(w.control.sandboxes.extend(id, { ttl }, api)).rejects.toMatchObject({ code });
   });
 
   it('of ended, unknown and other owners’ ones is not_found, of one on its way out conflict', async () => {
     const w = world({ auth: { enforce_owner: true } });
     const id = await spawn(w, {}, owned('ann'));
-    const extend = (caller: typeof api, which = id) => w.control.sandboxes.extend(which, '1h', caller);
+    const extend = (caller: typeof api, which = id) =>
+      w.control.sandboxes.extend(which, { ttl: '1h' }, caller);
     await expect(extend(owned('bob'))).rejects.toMatchObject({ code: 'not_found', details: undefined });
     await expect(extend(admin, 'sb-nobody')).rejects.toMatchObject({ code: 'not_found' });
     w.provider.decide = () => 'fail';
@@ -196,7 +324,7 @@ describe('extend', () => {
       const id = await spawn(w, { ttl: '10s' });
       await w.clock.advance(10_000);
       const prune = () => w.control.sandboxes.prune(api);
-      const extend = () => w.control.sandboxes.extend(id, '1h', api).catch(() => undefined);
+      const extend = () => w.control.sandboxes.extend(id, { ttl: '1h' }, api).catch(() => undefined);
       const [first, second] = lead < 0 ? [extend, prune] : [prune, extend];
       const begun = first();
       for (let i = 0; i < Math.abs(lead); i++) await undefined;

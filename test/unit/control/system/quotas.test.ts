@@ -104,8 +104,8 @@ describe('quotas', () => {
     expect(Date.parse(sandbox.expires_at) - Date.parse(sandbox.created_at)).toBe(600_000);
     const longer = { code: 'resource_limit', details: { reason: 'max_ttl', max_ttl: '10m' } };
     await expect(spawn(w, ann, { ttl: '601s' })).rejects.toMatchObject(longer);
-    await expect(w.control.sandboxes.extend(id, '11m', ann)).rejects.toMatchObject(longer);
-    expect(await w.control.sandboxes.extend(id, '10m', ann)).toMatchObject({ id });
+    await expect(w.control.sandboxes.extend(id, { ttl: '11m' }, ann)).rejects.toMatchObject(longer);
+    expect(await w.control.sandboxes.extend(id, { ttl: '10m' }, ann)).toMatchObject({ id });
     const exec = (timeout: string) => w.control.exec.run(id, { command: 'x', timeout }, ann, forever, roomy);
     await expect(exec('6s')).rejects.toMatchObject({ details: { max_exec_timeout: '5s' } });
     expect(await exec('5s')).toHaveProperty('exit_code');

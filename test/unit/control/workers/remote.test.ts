@@ -133,7 +133,7 @@ it('run under a lease, are not reached inside, and release it with their end', a
 it('are told of a new deadline, and read as their worker says', async () => {
   const w = await fleet();
   const { id } = await spawn(w);
-  await w.control.sandboxes.extend(id, '1h', api);
+  await w.control.sandboxes.extend(id, { ttl: '1h' }, api);
   expect(w.remote.calls.at(-1)).toBe(`w1 renew ${id} 1h`);
   await w.control.sandboxes.get(id, api);
   await w.control.sandboxes.get(id, api);

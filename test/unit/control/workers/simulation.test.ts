@@ -66,7 +66,7 @@ class FleetRun {
         ),
       ),
       ...Array(2).fill(() => this.#call(w.control.sandboxes.destroy(one, api))),
-      () => this.#call(w.control.sandboxes.extend(one, `${1 + roll(300)}s`, api)),
+      () => this.#call(w.control.sandboxes.extend(one, { ttl: `${1 + roll(300)}s` }, api)),
       () => this.#call(w.control.sandboxes.get(one, api)),
       () => Object.assign(worker.cut, { to: roll(2) === 0, from: roll(2) === 0 }),
       ...Array(2).fill(() => Object.assign(worker.cut, { to: false, from: false })),
