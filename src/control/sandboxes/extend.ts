@@ -107,7 +107,7 @@ function write({ sandboxes, lock }: ExtendDeps, id: string, end: string): Promis
   return lock.run(id, () => sandboxes.extend(id, LIVE_STATES, end, true));
 }
 
-/** Passes the end of the row to who runs the sandbox. */
+/** Passes the end of the row to the agent of the sandbox, or to its worker. */
 function pass({ deadlines, fleet }: ExtendDeps, row: SandboxRecord): Promise<void> {
   return row.worker_id === LOCAL_WORKER ? deadlines.set(row, row.expires_at) : fleet.renew(row);
 }

@@ -25,7 +25,7 @@ export interface ReadySandboxes {
   putBack(entry: PrewarmEntry): void;
   forget(entry: PrewarmEntry): void;
   unsure(entry: PrewarmEntry): void;
-  /** It does not answer: another takes its place. */
+  /** Ends one that does not answer, and starts another. */
   end(entry: PrewarmEntry): void;
   /** Ends as many as an admitted spawn needs room for. */
   makeRoom(provider: string, limits: AdmissionLimits): Promise<void>;
