@@ -715,6 +715,13 @@ class Deadlines(Case):
         for payload in (b"", bytes(7), bytes(9), struct.pack("<Q", NO_END - 1), struct.pack("<Q", 2**40)):
             self.assertEqual(self.session.call(DEADLINE, payload).errno, errno.EINVAL)
 
+    def test_an_agent_that_was_stopped_is_ended_by_the_kernel(self):
+        self.set(300)
+        os.kill(self.agent.process.pid, signal.SIGSTOP)
+        start = time.monotonic()
+        self.assertEqual(self.agent.process.wait(5), -signal.SIGKILL)
+        self.assertLess(time.monotonic() - start, 1.0)
+
     def test_a_host_that_does_not_read_does_not_move_it(self):
         self.session.begin(exec_args("flood", ["cat", "/dev/zero"]), gives=False)
         start = time.monotonic()

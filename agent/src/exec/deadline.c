@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -15,6 +16,8 @@
 #include "exec/users.h"
 
 #define NO_END UINT64_MAX
+/* How much later than the agent the kernel ends it. */
+#define LAST_MS 300
 #define LONGEST_MS (10ULL * 366 * 24 * 3600 * 1000)
 #define AGAIN_MS 1000
 #define NS_PER_MS 1000000
@@ -31,6 +34,8 @@ static struct deadline *deadlines;
 static size_t count;
 static struct watch alarm_watch = { .fd = -1 };
 static clockid_t clock_id = CLOCK_BOOTTIME;
+static timer_t last;
+static bool has_last;
 static bool passed;
 
 static uint64_t now_ms(void)
@@ -41,20 +46,39 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * MS_PER_S + (uint64_t)now.tv_nsec / NS_PER_MS;
 }
 
+static void set_time(struct itimerspec *time, uint64_t left_ms)
+{
+	time->it_value.tv_sec = (time_t)(left_ms / MS_PER_S);
+	time->it_value.tv_nsec = (long)(left_ms % MS_PER_S * NS_PER_MS) + 1;
+}
+
+/* The kernel's own timer also ends an agent that was stopped: a root user of gVisor's kernel can stop process 1. Linux
+ * lets nobody inside stop it, and ignores this signal to it. */
+static void arm_last(uint64_t now)
+{
+	const struct deadline *own = deadlines;
+	struct itimerspec time = { 0 };
+
+	while (own && own->uid != 0)
+		own = own->next;
+	if (own)
+		set_time(&time, (own->due > now ? own->due - now : 0) + LAST_MS);
+	if (has_last)
+		timer_settime(last, 0, &time, NULL);
+}
+
 /* Sets the alarm for the nearest deadline; a time that is over fires at once. */
 static int arm(void)
 {
 	struct itimerspec alarm = { 0 };
-	uint64_t nearest = NO_END, now = now_ms(), left;
+	uint64_t nearest = NO_END, now = now_ms();
 
 	for (const struct deadline *one = deadlines; one; one = one->next)
 		if (!one->ending && one->due < nearest)
 			nearest = one->due;
-	if (nearest != NO_END) {
-		left = nearest > now ? nearest - now : 0;
-		alarm.it_value.tv_sec = (time_t)(left / MS_PER_S);
-		alarm.it_value.tv_nsec = (long)(left % MS_PER_S * NS_PER_MS) + 1;
-	}
+	if (nearest != NO_END)
+		set_time(&alarm, nearest > now ? nearest - now : 0);
+	arm_last(now);
 	return timerfd_settime(alarm_watch.fd, 0, &alarm, NULL);
 }
 
@@ -138,6 +162,8 @@ static void ready(struct watch *watch, short events)
 
 int deadline_init(uint64_t life_ms)
 {
+	struct sigevent kill = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+
 	alarm_watch = (struct watch){ .want = want, .ready = ready };
 	alarm_watch.fd = timerfd_create(clock_id, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (alarm_watch.fd < 0 && errno == EINVAL) {
@@ -146,6 +172,7 @@ int deadline_init(uint64_t life_ms)
 	}
 	if (alarm_watch.fd < 0)
 		return -1;
+	has_last = timer_create(clock_id, &kill, &last) == 0;
 	watch_add(&alarm_watch);
 	errno = life_ms ? set(0, life_ms) : 0;
 	return errno ? -1 : 0;
