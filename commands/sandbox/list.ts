@@ -1,19 +1,25 @@
 // svc sandbox list
 import { Flags } from '@oclif/core';
-import { ClientCommand } from '../../src/cli/client-command.ts';
+import { localSandboxes } from '../../src/app/local-sandboxes.ts';
+import { configFlag } from '../../src/cli/config-flags.ts';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { localTable } from '../../src/cli/local-sandbox-view.ts';
+import { OperatorCommand } from '../../src/cli/operator-command.ts';
 import { sandboxTable } from '../../src/cli/sandbox-view.ts';
 import { pairs } from '../../src/cli/spawn-flags.ts';
+import { listLocal } from '../../src/ops/local-sandboxes.ts';
 import { SANDBOX_STATES } from '../../src/schema/sandbox-states.ts';
 
-export default class SandboxList extends ClientCommand {
+export default class SandboxList extends OperatorCommand {
   static override summary = 'List sandboxes, newest first.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --state running --metadata purpose=ci',
     '<%= config.bin %> <%= command.id %> --all --json',
+    '<%= config.bin %> <%= command.id %> --local',
   ];
   static override flags = {
-    ...ClientCommand.flags,
+    ...clientFlags,
     state: Flags.option({ description: 'Only sandboxes in this state.', options: SANDBOX_STATES })(),
     owner: Flags.string({ description: 'Only sandboxes of this owner.' }),
     provider: Flags.string({ description: 'Only sandboxes of this provider.' }),
@@ -27,13 +33,18 @@ export default class SandboxList extends ClientCommand {
       char: 'a',
     }),
     limit: Flags.integer({ description: 'Maximum number of sandboxes.', min: 1, default: 1000 }),
+    local: Flags.boolean({
+      description: 'What is left on this machine while no server runs; ignores the other filters.',
+    }),
+    config: configFlag,
   };
 
   async run() {
     const { flags } = await this.parse(SandboxList);
+    if (flags.local) return this.#local(flags.config);
     const labels = Object.entries(pairs(flags.metadata ?? [], '--metadata'));
     return this.show(
-      await this.connect(flags).listAll(
+      await connect(flags).listAll(
         {
           ...(flags.state && { state: flags.state }),
           ...(flags.owner && { owner_id: flags.owner }),
@@ -46,5 +57,10 @@ export default class SandboxList extends ClientCommand {
       ),
       (sandboxes) => sandboxTable(sandboxes, Date.now()),
     );
+  }
+
+  async #local(file: string | undefined) {
+    const report = await this.watched({}, ({ signal }) => listLocal(localSandboxes(file), signal));
+    return report && this.show(report, (left) => localTable(left, Date.now()));
   }
 }

@@ -12,6 +12,8 @@ export interface KnownRuntimes {
   instance: Pick<Instance, 'id' | 'key'>;
   /** `<id>.<epoch>` of every row that may have a runtime. */
   names: ReadonlySet<string>;
+  /** The recorded end of each sandbox, ISO 8601, by name. */
+  expires_at: ReadonlyMap<string, string>;
 }
 
 /** A VM of a pool keeps one epoch for its lifetime. */
@@ -27,13 +29,23 @@ export function readKnownRuntimes(path: string): KnownRuntimes | undefined {
     const tables = new Set(db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all());
     if (!tables.has('instance')) return undefined;
     const instance = db.prepare<[], KnownRuntimes['instance']>('SELECT id, key FROM instance').get();
-    return instance && { instance, names: namesOf(db, tables) };
+    return instance && { instance, names: namesOf(db, tables), expires_at: endsOf(db, tables) };
   });
 }
 
 function namesOf(db: Database, tables: ReadonlySet<string>): Set<string> {
   const present = Object.entries(SOURCES).filter(([table]) => tables.has(table));
   return new Set(present.flatMap(([, sql]) => db.prepare<[], string>(sql).pluck().all()));
+}
+
+function endsOf(db: Database, tables: ReadonlySet<string>): Map<string, string> {
+  if (!tables.has('sandboxes')) return new Map();
+  const rows = db
+    .prepare<[], { name: string; expires_at: string }>(
+      "SELECT id || '.' || epoch AS name, expires_at FROM sandboxes WHERE state NOT IN ('destroyed', 'error')",
+    )
+    .all();
+  return new Map(rows.map(({ name, expires_at }) => [name, expires_at]));
 }
 
 /** The newest events, oldest first; empty if the file is not a database of this service. */

@@ -120,7 +120,11 @@ export function machine(wrong: Machine = {}): DoctorDeps {
     },
     sharedSecrets: async () => wrong.sharedSecrets ?? [],
     templateImages: async () => wrong.templates ?? [],
-    knownRuntimes: async () => ({ instance: SERVICE, names: new Set(['sb-known.1']) }),
+    knownRuntimes: async () => ({
+      instance: SERVICE,
+      names: new Set(['sb-known.1']),
+      expires_at: new Map(),
+    }),
   };
 }
 
