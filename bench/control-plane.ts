@@ -84,6 +84,7 @@ export function withPlane<T>(
       writer,
       clock,
       ids: realIds(random),
+      random,
       logger: SILENT,
       version: '0.0.0',
       host: { cpus: 2 },

@@ -2,7 +2,7 @@
 import type { ByteLedger } from '../domain/byte-ledger.ts';
 import { KeyedLock } from '../domain/keyed-lock.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
-import type { Boot, Clock, Ids, Logger } from '../domain/ports.ts';
+import type { Boot, Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import { steadyClock } from '../domain/steady-clock.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { EventWriter } from '../events/writer.ts';
@@ -45,6 +45,7 @@ export interface ControlDeps {
   clock: Clock;
   boot: Boot;
   ids: Ids;
+  random: Random;
   logger: Logger;
   version: string;
   /** Accounts for all bytes kept for callers. */

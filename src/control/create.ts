@@ -14,6 +14,8 @@ import {
   type Runtime,
 } from './build-runtime.ts';
 import { execs } from './exec/exec.ts';
+import { KeyRing } from './keys/key-ring.ts';
+import { keyViews } from './keys/keys.ts';
 import { Background } from './maintenance/background.ts';
 import { ClockWatch } from './maintenance/clock-watch.ts';
 import { Housekeeping } from './maintenance/housekeeping.ts';
@@ -138,7 +140,9 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
   });
   const rates = new BucketRateLimits({ config, clock, ids });
   const audit = new AuditTrail({ audit: store.audit, clock, logger, redact });
+  const keyRing = new KeyRing({ keys: store.keys, clock, logger });
   const work = new Background({
+    keyRing,
     clockWatch: new ClockWatch({ store, clock, wall, boot, logger, deadlineSet: () => reaper.wake() }),
     reaper,
     reconciler,
@@ -158,7 +162,7 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
     clock,
     logger,
   });
-  return { rates, audit, work };
+  return { rates, audit, keyRing, work };
 }
 
 /** The interface that the edges call. */
@@ -167,9 +171,9 @@ function buildInterface(
   foundation: Foundation,
   runtime: Runtime,
   spawning: Spawning,
-  { rates, audit, work }: BackgroundParts,
+  { rates, audit, keyRing, work }: BackgroundParts,
 ): ControlPlane {
-  const { config, bus, ids, logger, ledger, redact } = deps;
+  const { config, bus, ids, random, logger, ledger, redact } = deps;
   const { clock, store, providers, settings, limitsOf, publisher, execLog, find } = foundation;
   const { access, probes, fleet } = runtime;
   const { prewarm, queue, spawner } = spawning;
@@ -200,6 +204,8 @@ function buildInterface(
       templateChanged,
     }),
     quotas: quotaViews({ quotas, publisher, settings, quotaChanged }),
+    keys: keyViews({ keys: store.keys, ring: keyRing, ids, random, clock }),
+    namedKeys: keyRing,
     providers: providerViews({
       providers,
       probes,

@@ -1,8 +1,9 @@
 // Who may do what (docs/design/api.md#access), decided from the presented keys, the `auth` section and the named keys
-// alone. Keys are compared as SHA-256 digests in constant time; neither keys nor their digests leave this file, except as
-// a caller's `credential`.
+// alone. Keys are compared as SHA-256 digests: configured ones in constant time, named ones by looking the digest up, which
+// a caller cannot choose digit by digit. Neither keys nor their digests are kept, except as a caller's `credential`.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../schema/config.ts';
+import { KEY_SCOPES, type KeyScope } from '../schema/key.ts';
 import { ServiceError } from './errors.ts';
 
 /** `worker` exists only on worker routes (http/worker-caller.ts). */
@@ -29,12 +30,31 @@ export interface PresentedKeys {
   admin?: string | undefined;
 }
 
+/** A named key, as one of its texts proves it. */
+export interface NamedKey {
+  id: string;
+  name: string;
+  /** The only owner that the key acts for; absent: all. */
+  owner_id?: string;
+  scopes: readonly KeyScope[];
+  /** When this text ends, in ms since 1970; Infinity: never. */
+  until: number;
+}
+
+/** The named key that is valid now and has a text with this SHA-256 digest. */
+export type FindKey = (digest: Buffer) => NamedKey | undefined;
+
 export interface Identity {
   role: Role;
-  /** The key and its header for the audit, such as `admin:X-Admin-API-Key`; `anonymous` without a key. */
+  /**
+   * The key and its header for the audit, such as `admin:X-Admin-API-Key`; `key:<name>` for a named key; `anonymous`
+   * without a key.
+   */
   actor: string;
-  /** A hash that identifies the key; `anonymous` without a key. */
+  /** A hash that identifies a configured key, or the id of a named one; `anonymous` without a key. */
   credential: string;
+  /** Set for a named key. */
+  key?: NamedKey;
 }
 
 export function accessRules(auth: Config['auth']): AccessRules {
@@ -44,11 +64,11 @@ export function accessRules(auth: Config['auth']): AccessRules {
     quota_writes: auth.quota_writes,
     fallback: auth.admin_api_key === undefined && auth.admin_fallback_enabled,
   };
-  if (auth.api_key !== undefined) rules.api_key = digest(auth.api_key);
-  if (auth.api_key_previous !== undefined) rules.api_key_previous = digest(auth.api_key_previous);
-  if (auth.admin_api_key !== undefined) rules.admin_key = digest(auth.admin_api_key);
+  if (auth.api_key !== undefined) rules.api_key = keyDigest(auth.api_key);
+  if (auth.api_key_previous !== undefined) rules.api_key_previous = keyDigest(auth.api_key_previous);
+  if (auth.admin_api_key !== undefined) rules.admin_key = keyDigest(auth.admin_api_key);
   if (auth.admin_api_key_previous !== undefined)
-    rules.admin_key_previous = digest(auth.admin_api_key_previous);
+    rules.admin_key_previous = keyDigest(auth.admin_api_key_previous);
   return rules;
 }
 
@@ -56,29 +76,53 @@ export function accessRules(auth: Config['auth']): AccessRules {
  * Returns the caller of the presented keys; undefined means 401. An admin key counts in either header. The API key
  * counts in its own header, and in both while it stands in for the admin key. With owner enforcement that stand-in
  * opens admin routes (`mayAdminister`) but sees no other owner's records, because every tenant holds it. A previous key
- * counts as the present one. With authentication off, an unknown key is ignored.
+ * counts as the present one. A named key counts in X-API-Key, one with the scope `admin` in either header; of two keys the
+ * one with more rights counts. With authentication off, an unknown key is ignored.
  */
-export function identify(rules: AccessRules, keys: PresentedKeys): Identity | undefined {
+export function identify(
+  rules: AccessRules,
+  keys: PresentedKeys,
+  find: FindKey = noKeys,
+): Identity | undefined {
   const presented = digests(keys);
   const admin = presented.find(({ key }) => fitsAdmin(rules, key));
   if (admin) {
     const word = same(admin.key, rules.admin_key) ? 'admin' : 'admin_previous';
     return { role: 'admin', actor: `${word}:${admin.header}`, credential: name(admin.key) };
   }
+  const named = presented.map((one) => fitsNamed(find, one));
+  const administrator = named.find((key) => key !== undefined && hasScope(key.scopes, 'admin'));
+  if (administrator) return identityOf(administrator);
   const api = presented.find((one) => fitsApi(rules, one));
   if (api) {
     const role = rules.fallback && !rules.enforce_owner ? 'admin' : 'api';
     const word = same(api.key, rules.api_key) ? 'api' : 'api_previous';
     return { role, actor: `${word}:${api.header}`, credential: name(api.key) };
   }
+  const user = named.find((key) => key !== undefined);
+  if (user) return identityOf(user);
   return rules.enabled ? undefined : { role: 'anonymous', actor: 'anonymous', credential: 'anonymous' };
 }
 
-/** True if a presented key matches nothing although keys are configured, even beside a valid key. */
-export function isGuess(rules: AccessRules, keys: PresentedKeys): boolean {
-  if (rules.api_key === undefined && rules.admin_key === undefined) return false;
-  return digests(keys).some((one) => !fitsAdmin(rules, one.key) && !fitsApi(rules, one));
+function identityOf(key: NamedKey): Identity {
+  const role = hasScope(key.scopes, 'admin') ? 'admin' : 'api';
+  return { role, actor: `key:${key.name}`, credential: key.id, key };
 }
+
+/** Each scope includes those before it. */
+export function hasScope(scopes: readonly KeyScope[], wanted: KeyScope): boolean {
+  return scopes.some((scope) => KEY_SCOPES.indexOf(scope) >= KEY_SCOPES.indexOf(wanted));
+}
+
+/** True if a presented key matches nothing although keys are configured, even beside a valid key. */
+export function isGuess(rules: AccessRules, keys: PresentedKeys, find: FindKey = noKeys): boolean {
+  if (rules.api_key === undefined && rules.admin_key === undefined) return false;
+  return digests(keys).some(
+    (one) => !fitsAdmin(rules, one.key) && !fitsApi(rules, one) && !fitsNamed(find, one),
+  );
+}
+
+const noKeys: FindKey = () => undefined;
 
 interface Presented {
   header: 'X-API-Key' | 'X-Admin-API-Key';
@@ -87,8 +131,8 @@ interface Presented {
 
 function digests({ api, admin }: PresentedKeys): Presented[] {
   const presented: Presented[] = [];
-  if (api !== undefined) presented.push({ header: 'X-API-Key', key: digest(api) });
-  if (admin !== undefined) presented.push({ header: 'X-Admin-API-Key', key: digest(admin) });
+  if (api !== undefined) presented.push({ header: 'X-API-Key', key: keyDigest(api) });
+  if (admin !== undefined) presented.push({ header: 'X-Admin-API-Key', key: keyDigest(admin) });
   return presented;
 }
 
@@ -99,8 +143,17 @@ const fitsApi = (rules: AccessRules, { header, key }: Presented): boolean =>
   (header === 'X-API-Key' || rules.fallback) &&
   (same(key, rules.api_key) || same(key, rules.api_key_previous));
 
-/** True if the role opens admin routes: the admin key, the API key in its stead, or anyone with authentication off. */
-export function mayAdminister(rules: AccessRules, role: Role): boolean {
+function fitsNamed(find: FindKey, { header, key }: Presented): NamedKey | undefined {
+  const named = find(key);
+  return named && (header === 'X-API-Key' || hasScope(named.scopes, 'admin')) ? named : undefined;
+}
+
+/**
+ * True if the caller opens admin routes: the admin key, the API key in its stead, or anyone with authentication off. A
+ * named key stands in for nothing: its scopes alone decide.
+ */
+export function mayAdminister(rules: AccessRules, { role, key }: Pick<Identity, 'role' | 'key'>): boolean {
+  if (key) return role === 'admin';
   return role === 'admin' || (rules.fallback && (role === 'api' || !rules.enabled));
 }
 
@@ -115,15 +168,27 @@ export function requireOwner(rules: Pick<AccessRules, 'enforce_owner'>, caller: 
 export interface Asking {
   role: Role;
   owner?: string;
+  /** The key of the caller belongs to `owner`. */
+  bound?: boolean;
 }
 
 /** The only owner whose records the caller sees; undefined means all. */
 export function visibleOwner(rules: Pick<AccessRules, 'enforce_owner'>, caller: Asking): string | undefined {
   requireOwner(rules, caller);
-  return rules.enforce_owner && caller.role !== 'admin' ? caller.owner : undefined;
+  return isKeptApart(rules, caller) ? caller.owner : undefined;
 }
 
-const digest = (key: string): Buffer => createHash('sha256').update(key).digest();
+/** Whether the caller sees and changes the records of one owner only: owners are enforced, or its key belongs to one. */
+export function isKeptApart(
+  rules: Pick<AccessRules, 'enforce_owner'>,
+  { role, bound = false }: Pick<Asking, 'role' | 'bound'>,
+): boolean {
+  return bound || (rules.enforce_owner && role !== 'admin');
+}
+
+/** The SHA-256 digest by which a presented key is compared. */
+export const keyDigest = (key: string): Buffer => createHash('sha256').update(key).digest();
+
 const same = (a: Buffer, b: Buffer | undefined): boolean => b !== undefined && timingSafeEqual(a, b);
 /** A second hash, so that a stored scope does not help to guess the key from its digest. */
 const name = (key: Buffer): string =>

@@ -32,6 +32,8 @@ export interface Ids {
   vm(): string;
   /** `ex-` and 12 characters of lower-case base32. */
   exec(): string;
+  /** `key-` and as many. */
+  key(): string;
   /** A random UUID, for request ids and instance ids. */
   uuid(): string;
 }

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { AuditLog } from '../control/api/audit.ts';
-import { type AccessRules, identify } from '../domain/access.ts';
+import { type AccessRules, type FindKey, identify } from '../domain/access.ts';
 import { trimmedOwner } from '../domain/owner.ts';
 import { ownerFromHeader } from '../domain/owner-header.ts';
 import type { Clock } from '../domain/ports.ts';
@@ -17,6 +17,7 @@ const CLIENT_GONE = 499;
 export interface AuditorDeps {
   log: AuditLog;
   rules: AccessRules;
+  find: FindKey;
   clock: Clock;
   /** Calls inside sandboxes are recorded too. */
   execs: boolean;
@@ -25,14 +26,14 @@ export interface AuditorDeps {
 /** To be called once a call is over, `ms` after it came. */
 export type Auditor = (request: FastifyRequest, response: ServerResponse, ms: number) => void;
 
-export function auditor({ log, rules, clock, execs }: AuditorDeps): Auditor {
+export function auditor({ log, rules, find, clock, execs }: AuditorDeps): Auditor {
   return (request, response, ms) => {
     if (!isAudited(request, response.statusCode, execs)) return;
     const { raw, route } = request;
     const target = targetOf(request);
     const { 'x-user-id': user, 'user-agent': agent } = raw.headers;
     log.record({
-      actor: actorOf(request, rules),
+      actor: actorOf(request, rules, find),
       ...(user !== undefined && { user_id: trimmedOwner(ownerFromHeader(String(user)) ?? String(user)) }),
       method: raw.method ?? '',
       path: pathOf(raw.url),
@@ -56,8 +57,8 @@ function isAudited({ route, raw }: FastifyRequest, status: number, execs: boolea
 }
 
 /** Whoever calls what does not exist has passed no authentication. */
-function actorOf({ identity, route, raw }: FastifyRequest, rules: AccessRules): string {
-  const known = identity ?? (route ? undefined : identify(rules, keysOf(raw.headers)));
+function actorOf({ identity, route, raw }: FastifyRequest, rules: AccessRules, find: FindKey): string {
+  const known = identity ?? (route ? undefined : identify(rules, keysOf(raw.headers), find));
   return known?.actor ?? 'none';
 }
 

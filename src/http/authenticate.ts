@@ -1,8 +1,10 @@
-// Who calls, by the keys of the request. What this very connection proved before is not proved again: comparing with
-// what the same sender sent earlier tells it nothing, and spares two digests a request. Everything else is a try, and
+// Who calls, by the keys of the request. What this very connection proved before is not proved again until a named key ends
+// or changes: comparing with what the same sender sent earlier tells it nothing, and spares two digests a request.
+// Everything else is a try, and
 // tries that fail are limited by address. Keys that proved right from the address lately are let through while others fail.
 import type { IncomingHttpHeaders } from 'node:http';
-import { type AccessRules, type Identity, identify, isGuess } from '../domain/access.ts';
+import type { NamedKeys } from '../control/api/keys.ts';
+import { type AccessRules, type FindKey, type Identity, identify, isGuess } from '../domain/access.ts';
 import type { Origin, RateLimiter } from './rate-limit.ts';
 
 /**
@@ -19,26 +21,37 @@ interface Proof {
   api: string | undefined;
   admin: string | undefined;
   identity: Identity;
+  /** The version of the named keys at that time: a key may have ended since. */
+  version: number;
 }
 
-export function authenticator(rules: AccessRules, limiter: RateLimiter): Authenticate {
+export function authenticator(rules: AccessRules, limiter: RateLimiter, named: NamedKeys): Authenticate {
   const proofs = new WeakMap<object, Proof>();
   const nobody = identify(rules, {});
+  const find: FindKey = (digest) => named.find(digest);
+  const holds = ({ identity: { key }, version }: Proof) =>
+    version === named.version && (key === undefined || !named.isOver(key));
+  const proved = (identity: Identity) => {
+    if (identity.key) named.used(identity.key.id);
+    return identity;
+  };
   return (headers, origin, needed) => {
     const keys = keysOf(headers);
     if (keys.api === undefined && keys.admin === undefined && (nobody || !needed)) return nobody;
     const before = proofs.get(origin.connection);
-    if (before && before.api === keys.api && before.admin === keys.admin) return before.identity;
+    if (before && before.api === keys.api && before.admin === keys.admin && holds(before))
+      return proved(before.identity);
     const isGiven = keys.api !== undefined || keys.admin !== undefined;
     const presented = isGiven ? JSON.stringify([keys.api, keys.admin]) : undefined;
     const refusal = limiter.blocked(origin, presented);
     if (refusal && needed) throw refusal;
     if (refusal) return nobody;
-    const identity = identify(rules, keys);
-    if (identity) proofs.set(origin.connection, { ...keys, identity });
-    if (!identity || isGuess(rules, keys)) limiter.failed(origin, presented);
+    const identity = identify(rules, keys, find);
+    if (identity)
+      proofs.set(origin.connection, { api: keys.api, admin: keys.admin, identity, version: named.version });
+    if (!identity || isGuess(rules, keys, find)) limiter.failed(origin, presented);
     else if (presented !== undefined) limiter.proved(origin, presented);
-    return identity;
+    return identity && proved(identity);
   };
 }
 

@@ -1,12 +1,22 @@
 // The caller as the control plane knows it: role, owner, credential, request id.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Caller } from '../control/api/caller.ts';
-import { type AccessRules, type Identity, mayAdminister, requireOwner } from '../domain/access.ts';
+import type { KeyEnd, NamedKeys } from '../control/api/keys.ts';
+import {
+  type AccessRules,
+  hasScope,
+  type Identity,
+  keyDigest,
+  mayAdminister,
+  type NamedKey,
+  requireOwner,
+} from '../domain/access.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { parseOwner } from '../domain/owner.ts';
 import { ownerFromHeader } from '../domain/owner-header.ts';
 import type { WorkerIdentity } from '../domain/worker-access.ts';
-import type { Authenticate } from './authenticate.ts';
+import type { KeyScope } from '../schema/key.ts';
+import { type Authenticate, keysOf } from './authenticate.ts';
 import type { Origin, RateLimiter } from './rate-limit.ts';
 import type { AuthenticateWorker } from './worker-caller.ts';
 
@@ -42,20 +52,26 @@ export interface Access {
   authenticateWorker: AuthenticateWorker;
   rules: AccessRules;
   limiter: RateLimiter;
+  named: Pick<NamedKeys, 'endOf'>;
+}
+
+/** What of a route says who may call it. */
+export interface RouteAccess {
+  auth: RouteAuth;
+  owned: boolean;
+  /** The scope that a named key needs; undefined where no key is needed. */
+  scope?: KeyScope | undefined;
 }
 
 const NOBODY: Identity = { role: 'anonymous', actor: 'anonymous', credential: 'anonymous' };
 
 /**
  * Throws, in this order: `resource_limit` after too many failed tries, `unauthorized` without a valid key where one is
- * needed, `resource_limit` for a call too many, `forbidden` on an admin route, `bad_request` for a bad or missing
- * X-User-ID. On routes of workers as worker-caller.ts says.
+ * needed, `resource_limit` for a call too many, `forbidden` on an admin route and for a named key without the scope,
+ * `bad_request` for a bad or missing X-User-ID, `forbidden` for one that is not the owner of the key. On routes of workers
+ * as worker-caller.ts says.
  */
-export function authorize(
-  route: { auth: RouteAuth; owned: boolean },
-  presented: Presented,
-  access: Access,
-): AuthorizedCaller {
+export function authorize(route: RouteAccess, presented: Presented, access: Access): AuthorizedCaller {
   return route.auth === 'worker'
     ? authorizeWorker(presented, access)
     : authorizeCaller(route, presented, access);
@@ -69,28 +85,42 @@ function authorizeWorker(presented: Presented, { authenticateWorker }: Access): 
   return { caller: callerOf(identity, presented.requestId), full: false, administers: false, worker };
 }
 
-function authorizeCaller(
-  route: { auth: RouteAuth; owned: boolean },
-  presented: Presented,
-  { authenticate, rules, limiter }: Access,
-): AuthorizedCaller {
+function authorizeCaller(route: RouteAccess, presented: Presented, access: Access): AuthorizedCaller {
   const { headers, requestId } = presented;
+  const { authenticate, rules, limiter, named } = access;
   const needed = isKeyed(route);
   const identity = route.auth === 'none' ? undefined : authenticate(headers, presented, needed);
   if (identity) presented.identified(identity);
-  const administers = identity !== undefined && mayAdminister(rules, identity.role);
+  const administers = identity !== undefined && mayAdminister(rules, identity);
   if (!needed)
     return { caller: callerOf(identity ?? NOBODY, requestId), full: identity !== undefined, administers };
-  if (!identity) throw unauthorized(headers);
+  if (!identity) throw unauthorized(headers, named);
   const caller = callerOf(identity, requestId);
   const owner = ownerOf(headers);
+  const own = identity.key?.owner_id;
   const key = identity.role === 'anonymous' ? undefined : identity.credential;
-  limiter.count({ owner: owner.name, key }, presented);
-  if (isForAdmins(route.auth, rules) && !administers) throw notAdmin(rules, identity, headers);
+  limiter.count({ owner: own ?? owner.name, key }, presented);
+  if (identity.key) refuseScope(route, identity.key);
+  else if (isForAdmins(route.auth, rules) && !administers) throw notAdmin(rules, identity, headers);
   if (owner.failure) throw owner.failure;
-  if (owner.name !== undefined) caller.owner = owner.name;
+  if (own !== undefined && owner.name !== undefined && owner.name !== own) throw notItsOwner();
+  if (own !== undefined) Object.assign(caller, { owner: own, bound: true });
+  else if (owner.name !== undefined) caller.owner = owner.name;
   if (route.owned) requireOwner(rules, caller);
   return { caller, full: true, administers };
+}
+
+function refuseScope({ scope }: RouteAccess, { scopes }: Pick<NamedKey, 'scopes'>): void {
+  if (scope === undefined || hasScope(scopes, scope)) return;
+  throw new ServiceError('forbidden', `The key lacks the scope ${scope}.`, {
+    remedy: 'Use a key that has this scope.',
+  });
+}
+
+function notItsOwner(): ServiceError {
+  return new ServiceError('forbidden', 'The key belongs to another owner.', {
+    remedy: 'Leave X-User-ID out: the key says who the owner is.',
+  });
 }
 
 /** Whether an API key is asked for and calls are counted. */
@@ -119,14 +149,22 @@ function ownerOf(headers: IncomingHttpHeaders): { name?: string; failure?: unkno
 const isGiven = (headers: IncomingHttpHeaders) =>
   headers['x-api-key'] !== undefined || headers['x-admin-api-key'] !== undefined;
 
-function unauthorized(headers: IncomingHttpHeaders): ServiceError {
-  return new ServiceError(
-    'unauthorized',
-    isGiven(headers) ? 'The API key is not valid.' : 'An API key is required.',
-    {
-      remedy: 'Send a valid key in the header X-API-Key.',
-    },
-  );
+const ENDS: Record<KeyEnd, string> = {
+  revoked: 'The API key is revoked.',
+  expired: 'The API key has expired.',
+  replaced: 'The API key was replaced by a newer one.',
+};
+
+/** Only who holds a key that ended learns that it did. */
+function unauthorized(headers: IncomingHttpHeaders, named: Access['named']): ServiceError {
+  const { api, admin } = keysOf(headers);
+  const remedy = 'Send a valid key in the header X-API-Key.';
+  if (api === undefined && admin === undefined)
+    return new ServiceError('unauthorized', 'An API key is required.', { remedy });
+  const end = [api, admin]
+    .map((key) => (key === undefined ? undefined : named.endOf(keyDigest(key))))
+    .find(Boolean);
+  return new ServiceError('unauthorized', end ? ENDS[end] : 'The API key is not valid.', { remedy });
 }
 
 /** When authentication is off nobody has proved a key, so the other refusal applies. */

@@ -4,6 +4,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { AuditLog } from '../control/api/audit.ts';
+import type { NamedKeys } from '../control/api/keys.ts';
 import type { RateLimits } from '../control/api/rate-limits.ts';
 import type { AnsweredRequest } from '../control/api/system.ts';
 import type { EventLoopYield } from '../control/async/event-loop-yield.ts';
@@ -60,6 +61,7 @@ export interface PipelineDeps {
   /** Whether the server is stopping. */
   closing(): boolean;
   rates: RateLimits;
+  named: NamedKeys;
   audit: AuditLog;
   eventLoop: EventLoopYield;
   /** What comes under the name of a preview is the gateway's. */
@@ -102,10 +104,17 @@ function judgesOf(deps: PipelineDeps): Judges {
     access: {
       rules,
       limiter,
-      authenticate: authenticator(rules, limiter),
+      named: deps.named,
+      authenticate: authenticator(rules, limiter, deps.named),
       authenticateWorker: workerAuthenticator(auth, limiter, deps.clock),
     },
-    audited: auditor({ ...deps, log: deps.audit, rules, execs: audit.execs }),
+    audited: auditor({
+      log: deps.audit,
+      rules,
+      find: (digest) => deps.named.find(digest),
+      clock: deps.clock,
+      execs: audit.execs,
+    }),
     origins: cors(server.cors_allowed_origins),
   };
 }

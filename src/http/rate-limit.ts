@@ -65,7 +65,10 @@ export function rateLimiter(rates: RateLimits, clock: Pick<Clock, 'monotonic'>):
     },
     failed: (origin, presented) => {
       const bucket = attempts(origin);
-      if (presented !== undefined) rates.guessed(bucket);
+      if (presented !== undefined) {
+        lately.forget(origin, presented);
+        rates.guessed(bucket);
+      }
       tell(origin.reply, rates.failed(bucket));
     },
     proved: (origin, presented) => lately.note(origin, presented),

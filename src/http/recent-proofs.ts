@@ -28,6 +28,11 @@ export class RecentProofs {
     }
   }
 
+  /** These keys were right once and are not any more. */
+  forget(origin: { address: string }, presented: string): void {
+    this.#until.delete(this.#nameOf(origin, presented));
+  }
+
   has(origin: { address: string }, presented: string): boolean {
     return (this.#until.get(this.#nameOf(origin, presented)) ?? 0) > this.#clock.monotonic();
   }

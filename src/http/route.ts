@@ -3,6 +3,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { ControlPlane } from '../control/api/control-plane.ts';
 import type { ErrorCode } from '../schema/error.ts';
+import type { KeyScope } from '../schema/key.ts';
 import type { Answer, PiecedAnswer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';
 import type { Call } from './call.ts';
 import type { RouteAuth } from './caller.ts';
@@ -40,6 +41,8 @@ interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extend
     | 'admin'
     | 'system';
   auth: RouteAuth;
+  /** The scope that a named key needs, where it is not what method and `auth` say (docs/keys.md). */
+  scope?: KeyScope;
   summary: string;
   description?: string;
   params?: P;
@@ -81,7 +84,9 @@ export interface RouteDefinition<P extends Shape, Q extends Shape, B extends Sha
 }
 
 /** A route with its types forgotten: what lists of routes hold. */
-export interface Route extends RouteFacts<Shape, Shape, Shape, Shape> {
+export interface Route extends Omit<RouteFacts<Shape, Shape, Shape, Shape>, 'scope'> {
+  /** The scope that a named key needs; undefined where no key is needed. */
+  scope: KeyScope | undefined;
   method: Method;
   /** A path below the prefix, with `{name}` parameters. */
   path: string;
@@ -103,8 +108,19 @@ export function defineRoute<
   return {
     ...(route as RouteFacts<Shape, Shape, Shape, Shape>),
     handler: route.handler,
+    scope: scopeOf(route, place.method),
     ...place,
     owned: /^\/(?:sandboxes|events|templates|quotas\/\{)/.test(place.path),
     audited: routeAudit(route.id),
   };
+}
+
+/** `read` opens what changes nothing, `use` the rest. Quotas are set by administrators. */
+function scopeOf(
+  { auth, scope }: Pick<RouteFacts<Shape, Shape, Shape, Shape>, 'auth' | 'scope'>,
+  method: Method,
+) {
+  if (auth === 'none' || auth === 'optional' || auth === 'worker') return undefined;
+  if (auth === 'admin' || auth === 'quota_write') return 'admin';
+  return scope ?? (method === 'GET' ? 'read' : 'use');
 }

@@ -52,7 +52,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let closed: Promise<void> | undefined;
   const { config, clock, logger } = deps;
   const { server } = config.current();
-  const { rates, audit, metrics } = deps.control;
+  const { rates, audit, metrics, namedKeys } = deps.control;
   const previews = previewGateway({
     clock,
     logger,
@@ -67,6 +67,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     clock,
     logger,
     rates,
+    named: namedKeys,
     audit,
     previews,
     eventLoop,

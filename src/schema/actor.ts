@@ -6,10 +6,10 @@ import { described } from './described.ts';
 export const LONGEST_ACTOR = 160;
 
 /** A kind, alone or with a name. Names contain no spaces and no control characters. */
-export const ACTOR_PATTERN = '^[a-z]{1,16}(?::[!-~]{1,143})?$';
+export const ACTOR_PATTERN = '^[a-z_]{1,16}(?::[!-~]{1,143})?$';
 
 const GRAMMAR =
-  'key:<name>, admin:X-Admin-API-Key, api:X-API-Key, worker:<id>, system:<cause> for the service itself, anonymous without a key, or none for a refused key';
+  'key:<name>, admin:X-Admin-API-Key, api:X-API-Key, the same with admin_previous and api_previous for a previous key, worker:<id>, system:<cause> for the service itself, anonymous without a key, or none for a refused key';
 
 /** An actor in an answer. `what` is a noun phrase for what it did. */
 export const actorField = (what: string) =>

@@ -9,6 +9,7 @@ import type { ClockStore } from './seam/clock.ts';
 import type { StoreCondition } from './seam/condition.ts';
 import type { EventStore } from './seam/events.ts';
 import type { ExecStore } from './seam/execs.ts';
+import type { KeyStore } from './seam/keys.ts';
 import type { PoolStore } from './seam/pool.ts';
 import type { PrewarmedStore } from './seam/prewarmed.ts';
 import type { QuotaStore } from './seam/quotas.ts';
@@ -198,6 +199,7 @@ export interface Store {
   sandboxes: SandboxStore;
   templates: TemplateStore;
   quotas: QuotaStore;
+  keys: KeyStore;
   warm: PrewarmedStore;
   events: EventStore;
   execs: ExecStore;

@@ -7,6 +7,7 @@ import { audited } from './store-audit.suite.ts';
 import { idempotent } from './store-claims.suite.ts';
 import { clocked } from './store-clock.suite.ts';
 import { executed } from './store-execs.suite.ts';
+import { keys } from './store-keys.suite.ts';
 import { pooling } from './store-pool.suite.ts';
 import { warm } from './store-prewarmed.suite.ts';
 import { admitting, quotas } from './store-quotas.suite.ts';
@@ -42,6 +43,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     describe('reserve', () => reserving(given));
     describe('admission', () => admitting(given));
     describe('quotas', () => quotas(given));
+    describe('keys', () => keys(given));
     describe('transition', () => transitioning(given));
     describe('extend, purge', () => extending(given));
     describe('reading', () => reading(given));

@@ -76,6 +76,8 @@ const ROWS_OF: Record<number, string> = {
   2: `INSERT INTO owner_quotas VALUES ('me', 5, '1h', '0s', '${AT}', '${AT}');`,
   3: `INSERT INTO audit VALUES (7, 'admin', NULL, 'GET', '/x', 200, 1.5, 'r', '127.0.0.1', NULL, '${AT}');`,
   4: `INSERT INTO templates VALUES ('t', NULL, 1, 'host', NULL, 256, 1, '30m', NULL, '[]', '[]', '["true"]', 0, '${AT}', '${AT}');`,
+  15: `INSERT INTO keys (id, name, hash, prefix, owner_id, scopes, created_at, created_by)
+        VALUES ('key-aaaaaaaaaaaa', 'ci', '${'0f'.repeat(32)}', 'svc_abcd', 'me', '["use"]', '${AT}', 'admin:X-Admin-API-Key');`,
   5: `INSERT INTO pool_vms VALUES ('vm-a', 'userspace', 'running', 'host', 512, 2, '${AT}', 0, '[]', NULL);`,
 };
 

@@ -2,6 +2,7 @@
 import type { AdmissionLimits } from '../../src/domain/admission.ts';
 import type { AuditDraft } from '../../src/schema/audit.ts';
 import type { EventDraft } from '../../src/schema/event.ts';
+import type { KeyRecord } from '../../src/store/seam/keys.ts';
 import type { PrewarmedRecord } from '../../src/store/seam/prewarmed.ts';
 import type { TemplateRecord } from '../../src/store/seam/templates.ts';
 import type { SandboxRecord } from '../../src/store/store.ts';
@@ -71,3 +72,17 @@ export function auditDraft(facts: Partial<AuditDraft> = {}): AuditDraft {
     ...facts,
   };
 }
+
+let keys = 0;
+
+/** A named key of all owners that may use everything. Its id is none that fake ids make. */
+export const keyRecord = (facts: Partial<KeyRecord> = {}): KeyRecord => {
+  keys += 1;
+  const letters = [...String(keys).padStart(12, '0')].map((digit) => 'qrstuvwxyz'[Number(digit)]);
+  const id = facts.id ?? `key-${letters.join('')}`;
+  return {
+    ...{ id, name: `name-${id}`, hash: keys.toString(16).padStart(64, '0'), prefix: 'svc_abcd' },
+    ...{ scopes: ['use'], created_at: stamp(), created_by: 'admin:X-Admin-API-Key' },
+    ...facts,
+  };
+};

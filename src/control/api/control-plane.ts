@@ -7,6 +7,7 @@ import type { Caller } from './caller.ts';
 import type { EventViews } from './events.ts';
 import type { Execs, Logs } from './execs.ts';
 import type { Files } from './files.ts';
+import type { Keys, NamedKeys } from './keys.ts';
 import type { Previews } from './previews.ts';
 import type { Quotas } from './quotas.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -46,6 +47,9 @@ export interface ControlPlane {
   files: Files;
   templates: Templates;
   quotas: Quotas;
+  keys: Keys;
+  /** Named keys as the edges look them up. */
+  namedKeys: NamedKeys;
   providers: ProviderViews;
   pool: PoolViews;
   snapshots: SnapshotViews;

@@ -1,6 +1,7 @@
 // Work that no request starts: deadlines, reconciliation, retention. Started and stopped together.
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
 import type { Vms } from '../pool/vms.ts';
 import type { Prewarm } from '../prewarm/prewarm.ts';
 import type { Settings } from '../records/settings.ts';
@@ -23,6 +24,7 @@ const PREWARM_RETRY_MS = 30_000;
 const SETTLE_MS = 5000;
 
 export interface BackgroundDeps {
+  keyRing: KeyRing;
   clockWatch: ClockWatch;
   reaper: Reaper;
   reconciler: Reconciler;
@@ -67,6 +69,7 @@ export class Background {
       await Promise.all([localWorker.start(), leaseMonitor.start(), this.#reconcile(true)]);
     };
     rates.start();
+    await this.#deps.keyRing.start();
     const inTime = await this.#within(compared());
     if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving without waiting for it.');
     void this.#prewarm();
@@ -91,7 +94,7 @@ export class Background {
     ].map((part) => part.stop());
     this.#deps.liveness.stop();
     rates.stop();
-    await this.#within(Promise.all([...over, spawns.settled(), audit.close()]));
+    await this.#within(Promise.all([...over, spawns.settled(), audit.close(), this.#deps.keyRing.stop()]));
     sessions.closeAll();
     vms.closeAll();
   }

@@ -1,4 +1,5 @@
-// Deletes what has been kept long enough: ended sandboxes, idempotency keys, events, exec and audit records.
+// Deletes what has been kept long enough: ended sandboxes, idempotency keys, events, exec and audit records, and ended
+// named keys.
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { MOST_LISTED } from '../../schema/exec.ts';
 import type { Store } from '../../store/store.ts';
@@ -7,6 +8,7 @@ import type { Settings } from '../records/settings.ts';
 const EVERY_MS = 60_000;
 const CLAIMS_KEPT_MS = 24 * 3_600_000;
 const CLAIMS_KEPT = 100_000;
+const ENDED_KEYS_KEPT_MS = 30 * 24 * 3_600_000;
 /** Callers without a key can cause any number of audit records. */
 const UNPROVEN_KEPT = 100_000;
 /** Records of commands, of all sandboxes. */
@@ -60,6 +62,7 @@ export class Housekeeping {
         keepUnproven: UNPROVEN_KEPT,
         keepFrequent: mostAudited,
       });
+      await store.keys.purge(ago(ENDED_KEYS_KEPT_MS));
     } catch (error) {
       logger.warn({ err: error }, 'Could not delete old records; retrying.');
     }

@@ -69,6 +69,7 @@ export const execRoutes: Route[] = [
     id: 'execSocket',
     tag,
     auth,
+    scope: 'use',
     summary: 'Run an interactive command over a WebSocket',
     description:
       'The client first sends {"type":"start", …} with the fields of an exec request except stream and stdin, and optionally tty, cols, rows and binary. It may then send stdin (data, encoding), stdin_close, resize (cols, rows) and signal (signal); binary messages are standard input. The server sends started (exec_id, and starts_at_stdin_end true where the provider runs the command only after stdin_close), stdout and stderr (data), and at the end exit or error. With binary true, output arrives as binary messages whose first byte is 1 for stdout and 2 for stderr. Closing the socket kills the command unless it is detached. Browsers send the subprotocol svc.v1, the key as svc.key.<base64url> and the owner as svc.user.<base64url>.',

@@ -22,6 +22,9 @@ export const TemplateParams = Type.Object({
 export const ProviderParams = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 64, description: 'Provider kind.' }),
 });
+export const KeyParams = Type.Object({
+  key: Type.String({ minLength: 1, maxLength: 64, description: 'Id or name of the key.' }),
+});
 export const QuotaParams = Type.Object({
   owner_id: described(Type.String({ minLength: 1, maxLength: 512, description: 'The owner.' }), Owner),
 });

@@ -5,6 +5,7 @@ import { eventRoutes } from './events.ts';
 import { execRoutes } from './exec.ts';
 import { fileContentRoutes } from './file-content.ts';
 import { fileRoutes } from './files.ts';
+import { keyRoutes } from './keys.ts';
 import { adminMetricRoutes, metricRoutes } from './metrics.ts';
 import { poolRoutes } from './pool.ts';
 import { previewRoutes } from './previews.ts';
@@ -33,5 +34,6 @@ export const ROUTES: readonly Route[] = [
   ...adminProviderRoutes,
   ...adminMetricRoutes,
   ...auditRoutes,
+  ...keyRoutes,
   ...systemRoutes,
 ];

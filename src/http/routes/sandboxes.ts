@@ -38,6 +38,7 @@ export const sandboxRoutes: Route[] = [
     id: 'admitSandbox',
     tag,
     auth,
+    scope: 'read',
     summary: 'Check whether a spawn would be admitted',
     description: 'Makes the same decision as a spawn but creates nothing.',
     body: SpawnRequest,

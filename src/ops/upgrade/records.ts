@@ -17,6 +17,7 @@ export async function readAll(store: Store): Promise<Record<string, number>> {
       const quotas = await store.quotas.list(PAGE, after);
       return quotas.map((quota) => ({ ...quota, id: quota.owner_id }));
     }),
+    keys: await pages((after: Cursor | undefined) => store.keys.list(PAGE, after)),
     events: await pages((after: { id: number } | undefined) => store.events.since(after?.id ?? 0, PAGE)),
     audit: await pages((after: { created_at: string; id: number } | undefined) =>
       store.audit.list({ limit: PAGE, ...(after && { after }) }),

@@ -16,6 +16,7 @@ import { WARNINGS } from './migrations/0011-warnings.ts';
 import { ACTORS } from './migrations/0012-actors.ts';
 import { AUDIT_TARGETS } from './migrations/0013-audit-targets.ts';
 import { EXECS } from './migrations/0014-execs.ts';
+import { KEYS } from './migrations/0015-keys.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -32,6 +33,7 @@ const MIGRATIONS: readonly string[] = [
   ACTORS,
   AUDIT_TARGETS,
   EXECS,
+  KEYS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -2,6 +2,7 @@
 // a number that no caller could have sent. What a backend reports (images, runtime ids) is bounded in size alone.
 import { ACTOR_PATTERN } from '../../schema/actor.ts';
 import { WORKER_ID } from '../../schema/config-kinds.ts';
+import { KEY_ID, KEY_NAME, KEY_SCOPES } from '../../schema/key.ts';
 import { END_REASONS, LONGEST_WARNING, MOST_WARNINGS } from '../../schema/sandbox.ts';
 import { SANDBOX_STATES } from '../../schema/sandbox-states.ts';
 import { TEMPLATE_NAME } from '../../schema/template.ts';
@@ -40,6 +41,11 @@ const maps = {
 const warnings = names(10_000, 64 * KIB);
 const runtime_id = optional(text(4 * KIB, 1));
 const room = count(0, 1_000_000_000);
+const keyHash = fits('^[0-9a-f]{64}$', 'is not a SHA-256 in hexadecimal digits');
+/** Every subset but the empty one, in the order in which they are stored. */
+const scopeLists = Array.from({ length: 2 ** KEY_SCOPES.length - 1 }, (_, subset) =>
+  JSON.stringify(KEY_SCOPES.filter((_scope, at) => (subset + 1) & (1 << at))),
+);
 const actor = fits(ACTOR_PATTERN, 'is not an actor');
 
 export type RowRules = Readonly<Record<string, Rule>>;
@@ -83,6 +89,27 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       updated_at: stamp,
     },
   },
+  keys: {
+    key: 'name',
+    columns: {
+      id: fits(KEY_ID, 'is not the id of a key'),
+      name: fits(KEY_NAME, 'is not the name of a key'),
+      hash: keyHash,
+      previous_hash: optional(keyHash),
+      previous_until: optional(stamp),
+      prefix: text(16, 1),
+      owner_id: optional(owner),
+      scopes: oneOf(scopeLists),
+      created_at: stamp,
+      created_by: actor,
+      expires_at: optional(stamp),
+      last_used_at: optional(stamp),
+      rotated_at: optional(stamp),
+      revoked_at: optional(stamp),
+      revoked_by: optional(actor),
+    },
+  },
+  key_changes: { key: 'changes', columns: { changes: count(0) } },
   templates: {
     key: 'name',
     columns: {

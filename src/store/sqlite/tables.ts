@@ -7,6 +7,7 @@ import { eventStore } from './events.ts';
 import { execStore } from './execs.ts';
 import type { Executor } from './executor.ts';
 import { idempotencyStore } from './idempotency.ts';
+import { keyStore } from './keys.ts';
 import { leaseStore } from './leases.ts';
 import type { Tables } from './methods.ts';
 import { poolStore } from './pool.ts';
@@ -33,6 +34,7 @@ export function storeTables({ durable, relaxed, ids, work, cache = new RowCache(
     sandboxes: { ...sandboxWrites(table, ids), ...sandboxQueries(table) },
     templates: templateStore(durable, work),
     quotas: quotaStore(durable, ids, work),
+    keys: keyStore(durable, work),
     warm: warmStore(durable, work),
     events: eventStore(relaxed, ids, work),
     execs: execStore(relaxed, work),

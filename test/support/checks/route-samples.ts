@@ -82,6 +82,11 @@ export const SAMPLES: Record<RouteId, RouteSample> = {
   adminMetricsText: { kind: 'admin' },
   adminDiagnostics: { kind: 'admin', query: '?logs=true' },
   listAudit: { kind: 'admin' },
+  createKey: { kind: 'admin', body: { name: 'fresh' } },
+  listKeys: { kind: 'admin' },
+  getKey: { kind: 'admin' },
+  rotateKey: { kind: 'admin', body: {} },
+  revokeKey: { kind: 'admin' },
   live: { kind: 'open' },
   ready: { kind: 'open' },
   health: { kind: 'open' },
@@ -106,6 +111,7 @@ export async function askSample(
     .replace('{id}', sandbox)
     .replace('{exec_id}', 'ex-x')
     .replace('{owner_id}', 'a')
+    .replace('{key}', 'absent')
     .replace('{worker_id}', 'w')
     .replace('{resource_id}', sandbox);
   const answer = await fetch(`${base}${path}${query}`, {

@@ -20,6 +20,7 @@ import type { Template } from '../../../src/schema/template.ts';
 import { outputText } from '../checks/output-text.ts';
 import { fixedConfig } from '../config.ts';
 import { type FakeEvents, fakeEvents } from './events.ts';
+import { fakeKeys } from './keys.ts';
 import { fakeMetrics } from './metrics.ts';
 import { FAKE_START, fakeIds } from './ports.ts';
 import { type FakePreviews, fakePreviews } from './previews.ts';
@@ -227,6 +228,7 @@ export function fakeControlPlane({
       return sandbox;
     }),
     quotas: fakeQuotas(note),
+    ...fakeKeys(note, clock),
     workers: fakeWorkers(note),
     pool: {
       async status() {

@@ -47,12 +47,13 @@ export function failingStore(inner: Store): FailingStore {
   };
   const { instance, sandboxes, templates, warm, quotas, events, execs, pool, idempotency, audit, clock } =
     inner;
-  const { workers, leases, ping, close } = inner;
+  const { workers, leases, keys, ping, close } = inner;
   return {
     instance,
     sandboxes: wrap(sandboxes, 'sandboxes.'),
     templates: wrap(templates, 'templates.'),
     quotas: wrap(quotas, 'quotas.'),
+    keys: wrap(keys, 'keys.'),
     warm: wrap(warm, 'warm.'),
     events: wrap(events, 'events.'),
     execs: wrap(execs, 'execs.'),

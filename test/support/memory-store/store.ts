@@ -14,6 +14,7 @@ import { claimId, liveClaim, settleClaim } from './claims.ts';
 import { memoryClock } from './clock.ts';
 import { memoryEvents } from './events.ts';
 import { memoryExecs } from './execs.ts';
+import { memoryKeys } from './keys.ts';
 import { memoryPool, takePlace } from './pool.ts';
 import { memoryWarm, takeWarm } from './prewarmed.ts';
 import { memoryQuotas } from './quotas.ts';
@@ -47,6 +48,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
       addEvents: (drafts) => addEvents(tables, drafts),
       active: (owner_id) => active(tables).filter((row) => row.owner_id === owner_id).length,
     }),
+    keys: memoryKeys(),
     warm: memoryWarm(tables.warm, () => active(tables).map(({ provider }) => provider)),
     pool: memoryPool(tables),
     workers: memoryWorkers(tables),

@@ -80,7 +80,7 @@ describe('admin routes', () => {
     ['neither, no fallback', { api_key: 'K', admin_fallback_enabled: false }, 'api', false],
     ['authentication off', { enabled: false }, 'anonymous', true],
     ['authentication off beside an admin key', { enabled: false, ...BOTH }, 'anonymous', false],
-  ] as const)('%s', (_name, auth, who, open) => expect(mayAdminister(rules(auth), who)).toBe(open));
+  ] as const)('%s', (_name, auth, who, open) => expect(mayAdminister(rules(auth), { role: who })).toBe(open));
 });
 
 describe('owners', () => {

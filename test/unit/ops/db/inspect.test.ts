@@ -6,7 +6,14 @@ import { expect, it } from 'vitest';
 import { inspectFile, verifyFile } from '../../../../src/ops/db/inspect.ts';
 import { migrate, SCHEMA_VERSION } from '../../../../src/store/sqlite/migrate.ts';
 import { contentOf, makeDatabase, makeUnclosed, openStore } from '../../../support/databases.ts';
-import { eventDraft, NO_CAP, sandboxRecord, stamp, templateRecord } from '../../../support/records.ts';
+import {
+  eventDraft,
+  keyRecord,
+  NO_CAP,
+  sandboxRecord,
+  stamp,
+  templateRecord,
+} from '../../../support/records.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 const failed = async (path: string) =>
@@ -88,6 +95,10 @@ it.each([
   ['owner_quotas', "max_ttl = 'long'", 'max_ttl is not a duration'],
   ['owner_quotas', "max_ttl = '8760h1s'", 'max_ttl is not a duration'],
   ['owner_quotas', 'max_sandboxes = -1', 'max_sandboxes is not from 0'],
+  ['keys', "hash = 'svc_0123'", 'hash is not a SHA-256'],
+  ['keys', 'scopes = \'["root"]\'', 'scopes is not one of'],
+  ['keys', "owner_id = 'a/b'", 'owner_id is not the name of an owner'],
+  ['keys', "name = 'A B'", 'name is not the name of a key'],
   ['templates', "name = 'Not A Name'", 'name is not the name of a template'],
   ['templates', "owner_id = '/'", 'owner_id is not the name of an owner'],
   ['templates', "setup = '[1]'", 'setup is not a JSON array'],
@@ -101,7 +112,7 @@ it.each([
   const db = new Sqlite(path);
   db.exec(
     `UPDATE ${table} SET ${wrong} WHERE rowid = (SELECT min(rowid) FROM ${table})`.replace(
-      table === 'owner_quotas' ? / WHERE.*/ : /$^/,
+      ['owner_quotas', 'keys'].includes(table) ? / WHERE.*/ : /$^/,
       '',
     ),
   );
@@ -132,6 +143,7 @@ async function withRows(path: string): Promise<string> {
     },
     [],
   );
+  await store.keys.create(keyRecord({ owner_id: 'ann' }), { most: 9, most_of_owner: 9 });
   await store.workers.heard('w', heard, stamp(), 9);
   await store.close();
   return path;

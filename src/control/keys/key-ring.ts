@@ -1,0 +1,181 @@
+// All named keys in memory, so that a request finds its key without waiting. The counter of changes in the database is read
+// every second: a change by another process holds within 2 s. Ends that come by time are noticed at the same pace here, and
+// exactly by `find`.
+import type { NamedKey } from '../../domain/access.ts';
+import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import type { KeyRecord, KeyStore } from '../../store/seam/keys.ts';
+import type { KeyEnd, NamedKeys } from '../api/keys.ts';
+
+const EVERY_MS = 1000;
+const USES_EVERY_MS = 60_000;
+
+export interface KeyRingDeps {
+  keys: Pick<KeyStore, 'all' | 'changes' | 'used'>;
+  clock: Clock;
+  logger: Logger;
+}
+
+interface Entry {
+  record: KeyRecord;
+  named: NamedKey;
+  isPrevious: boolean;
+}
+
+export class KeyRing implements NamedKeys {
+  readonly #deps: KeyRingDeps;
+  /** By id; as many as the store has at most. */
+  readonly #records = new Map<string, KeyRecord>();
+  /** By the hash in hex: two of a key whose rotation is open. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #listeners: (() => void)[] = [];
+  /** The last use by id, in ms since 1970, and the ids whose use is not stored yet. */
+  readonly #uses = new Map<string, number>();
+  readonly #unstored = new Set<string>();
+  /** What this process changed since the last check began. */
+  readonly #recent: KeyRecord[] = [];
+  #changes = -1;
+  #version = 0;
+  #nextEnd = Number.POSITIVE_INFINITY;
+  #storedAt = 0;
+  #failed = false;
+  #timer: Timer | undefined;
+  #work: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(deps: KeyRingDeps) {
+    this.#deps = deps;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  find(digest: Buffer): NamedKey | undefined {
+    const entry = this.#entries.get(digest.toString('hex'));
+    return entry && this.#endOf(entry) === undefined ? entry.named : undefined;
+  }
+
+  endOf(digest: Buffer): KeyEnd | undefined {
+    const entry = this.#entries.get(digest.toString('hex'));
+    return entry && this.#endOf(entry);
+  }
+
+  isOver({ until }: NamedKey): boolean {
+    return this.#deps.clock.now() >= until;
+  }
+
+  used(id: string): void {
+    const now = this.#deps.clock.now();
+    if (now - (this.#uses.get(id) ?? 0) < USES_EVERY_MS) return;
+    this.#uses.set(id, now);
+    this.#unstored.add(id);
+  }
+
+  /** The last use that this process knows of; it may not be stored yet. */
+  lastUse(id: string): number | undefined {
+    return this.#uses.get(id);
+  }
+
+  watch(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Takes over a key that this process changed, so that the change holds at once. */
+  put(record: KeyRecord): void {
+    this.#recent.push(record);
+    this.#records.set(record.id, record);
+    this.#rebuild();
+  }
+
+  /** Resolves when the keys are read. A failure is logged and tried again. */
+  async start(): Promise<void> {
+    this.#storedAt = this.#deps.clock.monotonic();
+    await this.#check();
+    this.#next();
+  }
+
+  /** Stores the last uses. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#work;
+    await this.#storeUses().catch((err: unknown) =>
+      this.#deps.logger.warn({ err }, 'Could not store the last uses of keys.'),
+    );
+  }
+
+  #next(): void {
+    if (this.#stopped) return;
+    this.#timer = this.#deps.clock.after(EVERY_MS, () => {
+      this.#work = this.#check().finally(() => this.#next());
+    });
+  }
+
+  async #check(): Promise<void> {
+    const { keys, clock, logger } = this.#deps;
+    try {
+      this.#recent.length = 0;
+      // Before the keys: a change in between is seen next time.
+      const changes = await keys.changes();
+      if (changes !== this.#changes) {
+        const records = await keys.all();
+        this.#records.clear();
+        // What this process changed while it read may be newer than what it read.
+        for (const record of records.concat(this.#recent)) this.#records.set(record.id, record);
+        this.#changes = changes;
+        this.#rebuild();
+      } else if (clock.now() >= this.#nextEnd) this.#rebuild();
+      if (clock.monotonic() - this.#storedAt >= USES_EVERY_MS) await this.#storeUses();
+      this.#failed = false;
+    } catch (err) {
+      if (clock.now() >= this.#nextEnd) this.#rebuild();
+      if (!this.#failed) logger.warn({ err }, 'Could not read named keys; using the last known ones.');
+      this.#failed = true;
+    }
+  }
+
+  async #storeUses(): Promise<void> {
+    this.#storedAt = this.#deps.clock.monotonic();
+    if (this.#unstored.size === 0) return;
+    const uses = [...this.#unstored].map((id) => ({ id, at: stampOf(this.#uses.get(id) ?? 0) }));
+    this.#unstored.clear();
+    await this.#deps.keys.used(uses);
+  }
+
+  #rebuild(): void {
+    this.#entries.clear();
+    for (const record of this.#records.values()) {
+      const { hash, previous_hash, previous_until } = record;
+      if (previous_hash !== undefined && previous_until !== undefined)
+        this.#entries.set(previous_hash, entryOf(record, previous_until));
+      this.#entries.set(hash, entryOf(record));
+    }
+    for (const id of this.#uses.keys()) if (!this.#records.has(id)) this.#uses.delete(id);
+    const now = this.#deps.clock.now();
+    this.#nextEnd = Number.POSITIVE_INFINITY;
+    for (const { named } of this.#entries.values())
+      if (named.until > now) this.#nextEnd = Math.min(this.#nextEnd, named.until);
+    this.#version += 1;
+    for (const listener of this.#listeners) listener();
+  }
+
+  #endOf({ record, named, isPrevious }: Entry): KeyEnd | undefined {
+    if (record.revoked_at !== undefined) return 'revoked';
+    const now = this.#deps.clock.now();
+    if (now < named.until) return undefined;
+    const isExpired = record.expires_at !== undefined && now >= Date.parse(record.expires_at);
+    return isPrevious && !isExpired ? 'replaced' : 'expired';
+  }
+}
+
+function entryOf(record: KeyRecord, previous_until?: string): Entry {
+  const { id, name, owner_id, scopes, expires_at } = record;
+  const until = Math.min(msOf(expires_at), msOf(previous_until));
+  const named: NamedKey = { id, name, scopes, until };
+  if (owner_id !== undefined) named.owner_id = owner_id;
+  return { record, named, isPrevious: previous_until !== undefined };
+}
+
+const msOf = (stamp: string | undefined) =>
+  stamp === undefined ? Number.POSITIVE_INFINITY : Date.parse(stamp);
+const stampOf = (ms: number) => new Date(ms).toISOString();
