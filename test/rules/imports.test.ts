@@ -120,6 +120,7 @@ const TABLE: Record<string, Allowance> = {
 const CONTROL: Record<string, readonly string[]> = {
   async: [],
   api: [],
+  keys: ['api'],
   records: ['api'],
   runtime: ['async', 'records'],
   queue: ['records'],
@@ -133,7 +134,7 @@ const CONTROL: Record<string, readonly string[]> = {
   system: ['api', 'records', 'runtime', 'workers'],
   sandboxes: ['api', 'records', 'runtime', 'spawn', 'workers'],
   metrics: ['api', 'records', 'runtime', 'queue', 'workers', 'prewarm'],
-  maintenance: ['async', 'records', 'runtime', 'pool', 'workers', 'prewarm', 'system'],
+  maintenance: ['async', 'keys', 'records', 'runtime', 'pool', 'workers', 'prewarm', 'system'],
 };
 const MOST_CONTROL_ENTRIES = 20;
 

@@ -23,9 +23,9 @@ interface Entry {
 
 export class KeyRing implements NamedKeys {
   readonly #deps: KeyRingDeps;
-  /** By id; as many as the store has at most. */
+  /** Records by id: as many as the store has at most. */
   readonly #records = new Map<string, KeyRecord>();
-  /** By the hash in hex: two of a key whose rotation is open. */
+  /** Keys by their hash in hex. A key has two while its rotation is open. */
   readonly #entries = new Map<string, Entry>();
   readonly #listeners: (() => void)[] = [];
   /** The last use by id, in ms since 1970, and the ids whose use is not stored yet. */
