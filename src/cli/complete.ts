@@ -25,6 +25,10 @@ const workers: Lookup = async ({ client, signal }) =>
   (await client.workers.list({ signal })).map(({ id }) => id);
 const owners: Lookup = async ({ client, signal }) =>
   (await client.quotas.list({ signal })).map(({ owner_id }) => owner_id);
+const keys: Lookup = async ({ client, signal }) =>
+  (await client.keys.page({ limit: MOST_NAMES }, { signal })).keys
+    .filter(({ state }) => state !== 'revoked')
+    .map(({ name }) => name);
 const copyEndpoints: Lookup = async (source) => (await sandboxes(source)).map((id) => `${id}:`);
 
 const FLAG_LOOKUPS: Readonly<Record<string, Lookup>> = {
@@ -43,6 +47,7 @@ const ARGUMENT_LOOKUPS: readonly (readonly [RegExp, Lookup])[] = [
   [/^provider:get name$/, providers],
   [/^quota:\w+ owner$/, owners],
   [/^worker:\w+ worker$/, workers],
+  [/^key:\w+ key$/, keys],
 ];
 
 /**

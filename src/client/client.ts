@@ -31,6 +31,7 @@ import { type ClientOptions, connectionTo } from './connection.ts';
 import { followEvents } from './events.ts';
 import { ExecsClient } from './execs.ts';
 import { FilesClient } from './files.ts';
+import { KeysClient } from './keys.ts';
 import { followedLines, jsonLines } from './lines.ts';
 import { QuotasClient } from './quotas.ts';
 import type { ExecSocket, SocketRequest } from './socket.ts';
@@ -55,6 +56,8 @@ export class Client {
   readonly execs: ExecsClient;
   readonly system: SystemClient;
   readonly admin: AdminClient;
+  /** Named keys. */
+  readonly keys: KeysClient;
   readonly workers: WorkersClient;
   readonly #connection: Connection;
   readonly #closing = new AbortController();
@@ -69,6 +72,7 @@ export class Client {
     this.execs = new ExecsClient(this.#connection);
     this.system = new SystemClient(this.#connection);
     this.admin = new AdminClient(this.#connection);
+    this.keys = new KeysClient(this.#connection);
     this.workers = new WorkersClient(this.#connection);
   }
 

@@ -24,6 +24,12 @@ export class Answer<T> {
   }
 }
 
+interface StreamParts {
+  status?: number;
+  sign?: string;
+  farewell?: (message: string) => string;
+}
+
 /** A body that is sent as it comes; `headers` name its type. */
 export class StreamAnswer {
   readonly stream: Readable;
@@ -31,14 +37,17 @@ export class StreamAnswer {
   readonly headers: Record<string, string>;
   /** What its readers skip, wherever it comes between two pieces; undefined: nothing is. */
   readonly sign: string | undefined;
+  /** The last piece when the service ends the stream; undefined for a download, which the service does not end. */
+  readonly farewell: ((message: string) => string) | undefined;
 
   constructor(
     stream: Readable,
     headers: Record<string, string>,
-    { status = 200, sign }: { status?: number; sign?: string } = {},
+    { status = 200, sign, farewell }: StreamParts = {},
   ) {
     this.stream = stream;
     this.sign = sign;
+    this.farewell = farewell;
     this.headers = headers;
     this.status = status;
   }
@@ -80,11 +89,14 @@ export class PushAnswer {
   readonly begin: (response: ServerResponse, tools: PushTools) => void;
   /** What its readers skip, wherever it comes between two pieces. */
   readonly sign: string;
+  /** The last piece when the service ends it before its client does. */
+  readonly farewell: (message: string) => string;
 
-  constructor(headers: Record<string, string>, sign: string, begin: PushAnswer['begin']) {
+  constructor({ headers, sign, begin, farewell }: PushAnswer) {
     this.headers = headers;
     this.sign = sign;
     this.begin = begin;
+    this.farewell = farewell;
   }
 }
 

@@ -3,8 +3,16 @@
 // Everything else is a try, and
 // tries that fail are limited by address. Keys that proved right from the address lately are let through while others fail.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { NamedKeys } from '../control/api/keys.ts';
-import { type AccessRules, type FindKey, type Identity, identify, isGuess } from '../domain/access.ts';
+import type { KeyEnd, NamedKeys } from '../control/api/keys.ts';
+import {
+  type AccessRules,
+  type FindKey,
+  type Identity,
+  identify,
+  isGuess,
+  keyDigest,
+  type PresentedKeys,
+} from '../domain/access.ts';
 import type { Origin, RateLimiter } from './rate-limit.ts';
 
 /**
@@ -53,6 +61,15 @@ export function authenticator(rules: AccessRules, limiter: RateLimiter, named: N
     else if (presented !== undefined) limiter.proved(origin, presented);
     return identity && proved(identity);
   };
+}
+
+/** Why one of these keys, which was valid once, is not any more. */
+export function endOfKeys(
+  { api, admin }: PresentedKeys,
+  named: Pick<NamedKeys, 'endOf'>,
+): KeyEnd | undefined {
+  const given = [api, admin].filter((key) => key !== undefined);
+  return given.map((key) => named.endOf(keyDigest(key))).find((end) => end !== undefined);
 }
 
 export function keysOf(headers: IncomingHttpHeaders): { api: string | undefined; admin: string | undefined } {

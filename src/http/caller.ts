@@ -6,7 +6,6 @@ import {
   type AccessRules,
   hasScope,
   type Identity,
-  keyDigest,
   mayAdminister,
   type NamedKey,
   requireOwner,
@@ -16,7 +15,7 @@ import { parseOwner } from '../domain/owner.ts';
 import { ownerFromHeader } from '../domain/owner-header.ts';
 import type { WorkerIdentity } from '../domain/worker-access.ts';
 import type { KeyScope } from '../schema/key.ts';
-import { type Authenticate, keysOf } from './authenticate.ts';
+import { type Authenticate, endOfKeys, keysOf } from './authenticate.ts';
 import type { Origin, RateLimiter } from './rate-limit.ts';
 import type { AuthenticateWorker } from './worker-caller.ts';
 
@@ -52,7 +51,7 @@ export interface Access {
   authenticateWorker: AuthenticateWorker;
   rules: AccessRules;
   limiter: RateLimiter;
-  named: Pick<NamedKeys, 'endOf'>;
+  named: NamedKeys;
 }
 
 /** What of a route says who may call it. */
@@ -157,13 +156,9 @@ const ENDS: Record<KeyEnd, string> = {
 
 /** Only who holds a key that ended learns that it did. */
 function unauthorized(headers: IncomingHttpHeaders, named: Access['named']): ServiceError {
-  const { api, admin } = keysOf(headers);
   const remedy = 'Send a valid key in the header X-API-Key.';
-  if (api === undefined && admin === undefined)
-    return new ServiceError('unauthorized', 'An API key is required.', { remedy });
-  const end = [api, admin]
-    .map((key) => (key === undefined ? undefined : named.endOf(keyDigest(key))))
-    .find(Boolean);
+  if (!isGiven(headers)) return new ServiceError('unauthorized', 'An API key is required.', { remedy });
+  const end = endOfKeys(keysOf(headers), named);
   return new ServiceError('unauthorized', end ? ENDS[end] : 'The API key is not valid.', { remedy });
 }
 

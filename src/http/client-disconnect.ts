@@ -3,11 +3,18 @@
 import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../domain/errors.ts';
 
+const cut = new WeakSet<ServerResponse>();
+
+/** From now on the end of this answer counts as that of a client that disconnected, although its last bytes are sent. */
+export function cutOff(response: ServerResponse): void {
+  cut.add(response);
+}
+
 /** The signal; its reason is a ServiceError that nobody is left to read. */
 export function disconnectSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const abort = () => {
-    if (!response.writableFinished) controller.abort(disconnected());
+    if (!response.writableFinished || cut.has(response)) controller.abort(disconnected());
   };
   if (response.destroyed || response.closed) abort();
   else response.once('close', abort);

@@ -24,9 +24,12 @@ const HEADERS = {
 const COMMENT = ':\n\n';
 
 export function eventStream(subscription: EventSubscription): PushAnswer {
-  return new PushAnswer(HEADERS, COMMENT, (response, deps) =>
-    new EventStream(response, subscription, deps).begin(),
-  );
+  return new PushAnswer({
+    headers: HEADERS,
+    sign: COMMENT,
+    begin: (response, deps) => new EventStream(response, subscription, deps).begin(),
+    farewell: (message) => `: ${message}\n\n`,
+  });
 }
 
 class EventStream implements EventReader {

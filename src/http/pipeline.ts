@@ -1,14 +1,14 @@
 // What every request passes before its handler, in this order: request id and access log, headers that mean two
 // things, Host, cross-origin rules, failed tries, the caller, the rate limit, the kind of body. The order is part of the
 // contract: a preflight needs no key, and a refused caller's body is never read.
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { AuditLog } from '../control/api/audit.ts';
 import type { NamedKeys } from '../control/api/keys.ts';
 import type { RateLimits } from '../control/api/rate-limits.ts';
 import type { AnsweredRequest } from '../control/api/system.ts';
 import type { EventLoopYield } from '../control/async/event-loop-yield.ts';
-import { accessRules, type Identity } from '../domain/access.ts';
+import { accessRules, type Identity, identify } from '../domain/access.ts';
 import { addressRanges, originOf } from '../domain/address.ts';
 import { accountOf } from '../domain/byte-ledger.ts';
 import { ServiceError } from '../domain/errors.ts';
@@ -17,7 +17,7 @@ import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 import { answeredRequest, logAccess } from './access-log.ts';
 import { type Auditor, auditor } from './audit.ts';
-import { authenticator } from './authenticate.ts';
+import { authenticator, endOfKeys, keysOf } from './authenticate.ts';
 import { BYTES_TYPE, checkBody, hasBody, isEmptyFile, mediaType } from './body/body.ts';
 import { type Access, type AuthorizedCaller, authorize } from './caller.ts';
 import { connectionFailure } from './connect-and-expect.ts';
@@ -75,6 +75,8 @@ export interface Pipeline {
   always: Hook;
   /** For requests of `route`. */
   of(route: Route): Hook;
+  /** Why the key of a request that was let in does not count any more; undefined while it does. */
+  endOf(request: FastifyRequest): string | undefined;
 }
 
 /** Rebuilt when the configuration changes: a caller that proved a key before has to prove one again. */
@@ -93,6 +95,7 @@ export function pipeline(deps: PipelineDeps): Pipeline {
   return {
     always: alwaysHook(deps, current, hostCheck(deps.config.current())),
     of: (route) => routeHook(route, { ...deps, current }),
+    endOf: ({ raw, identity }) => identity && endOf(raw.headers, identity, current().access),
   };
 }
 
@@ -117,6 +120,17 @@ function judgesOf(deps: PipelineDeps): Judges {
     }),
     origins: cors(server.cors_allowed_origins),
   };
+}
+
+/** A key that the configuration does not have any more was removed. */
+function endOf(
+  headers: IncomingHttpHeaders,
+  { credential }: Identity,
+  { rules, named }: Access,
+): string | undefined {
+  const keys = keysOf(headers);
+  if (identify(rules, keys, (digest) => named.find(digest))?.credential === credential) return undefined;
+  return endOfKeys(keys, named) ?? 'removed';
 }
 
 function alwaysHook(

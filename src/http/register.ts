@@ -9,7 +9,7 @@ import type { LiveConfig } from '../domain/live-config.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 
-import { Answer, PushAnswer, SocketAnswer } from './answer.ts';
+import { Answer, PushAnswer, SocketAnswer, StreamAnswer } from './answer.ts';
 
 import { JSON_TYPE } from './body/body.ts';
 import { watchPace } from './body/slow-body.ts';
@@ -17,6 +17,7 @@ import { Call, heldFor, type ServerFacts } from './call.ts';
 import { signedBy } from './half-closed.ts';
 import type { InFlight } from './in-flight.ts';
 import { hasHead, reservedFailure, routerPath } from './methods.ts';
+import { endWith, type OpenStreams } from './open-streams.ts';
 import { limitsOf, type Pipeline } from './pipeline.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
@@ -34,6 +35,7 @@ export interface RegisterDeps {
   inFlight: InFlight;
   facts: ServerFacts;
   upgrades: Upgrades;
+  openStreams: OpenStreams;
 }
 
 export function registerRoute(app: FastifyInstance, route: Route, deps: RegisterDeps): void {
@@ -94,7 +96,7 @@ const faultIn = (outcome: ReturnType<ReturnType<typeof bodyValidator>>) =>
   'error' in outcome ? outcome.error : undefined;
 
 function handlerOf(route: Route, deps: RegisterDeps) {
-  const { control, facts, upgrades } = deps;
+  const { control, facts, upgrades, openStreams } = deps;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { params, query, body, content, headers, authorized, scheme } = request;
     if (!authorized) throw new Error('the handler ran without the pipeline');
@@ -114,9 +116,26 @@ function handlerOf(route: Route, deps: RegisterDeps) {
     const call = new Call(parts as ConstructorParameters<typeof Call<never, never, never>>[0]);
     const result = await route.handler(call, control);
     if (route.success.status === 201) request.created = nameOf(result);
-    if (result instanceof SocketAnswer) return upgrades.accept(reply, result);
-    if (result instanceof PushAnswer) return push(reply, result, deps);
-    return send(reply, route, result, deps);
+    const stays = (end: (message: string) => void) => openStreams.add(request, reply.raw, end);
+    if (result instanceof SocketAnswer) {
+      upgrades.accept(reply, result);
+      stays((message) => upgrades.refuse(reply.raw, message));
+      return reply;
+    }
+    if (result instanceof PushAnswer) {
+      push(reply, result, deps);
+      stays((message) => endWith(reply.raw, result.farewell(message)));
+      return undefined;
+    }
+    const sent = send(reply, route, result, deps);
+    if (result instanceof StreamAnswer && result.farewell) {
+      const { stream, farewell } = result;
+      stays((message) => {
+        stream.unpipe(reply.raw);
+        endWith(reply.raw, farewell(message));
+      });
+    }
+    return sent;
   };
 }
 

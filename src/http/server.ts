@@ -16,6 +16,7 @@ import { createFastify } from './framework.ts';
 import { keepHalfOpen } from './half-closed.ts';
 import { type InFlight, inFlight } from './in-flight.ts';
 import { unroutedFailure } from './methods.ts';
+import { type OpenStreams, openStreams } from './open-streams.ts';
 import { API_PREFIX } from './paths.ts';
 import { type Pipeline, pipeline } from './pipeline.ts';
 import { previewGateway } from './previews/gateway.ts';
@@ -92,7 +93,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     maxSockets: deps.maxSockets,
     detached: running.detached,
   });
-  registerAll(app, { ...deps, pipeline: steps, inFlight: running, upgrades });
+  const streams = openStreams(steps.endOf, clock);
+  namedKeys.watch(streams.sweep);
+  config.onChange(streams.sweep);
+  registerAll(app, { ...deps, pipeline: steps, inFlight: running, upgrades, openStreams: streams });
   return {
     listen: () => listen(app, server),
     close: (graceMs) => {
@@ -130,7 +134,12 @@ function guardStart({ server, auth }: Pick<Config, 'server' | 'auth'>): void {
 
 function registerAll(
   app: FastifyInstance,
-  deps: HttpServerDeps & { pipeline: Pipeline; inFlight: InFlight; upgrades: Upgrades },
+  deps: HttpServerDeps & {
+    pipeline: Pipeline;
+    inFlight: InFlight;
+    upgrades: Upgrades;
+    openStreams: OpenStreams;
+  },
 ): void {
   const shared = { ...deps, facts: factsOf(deps) };
   app.decorateRequest('authorized', undefined);

@@ -7,13 +7,19 @@ import { outputLine } from './output-line.ts';
 
 /** One JSON object a line, sent as each comes; undefined is an empty line, a sign of life. Leaving early ends `lines`. */
 export function ndjson(lines: AsyncIterable<object | undefined>): StreamAnswer {
-  return answerOf(lines, (line) => (line === undefined ? EMPTY_LINE : jsonLine(line)));
+  return answerOf(
+    lines,
+    (line) => (line === undefined ? EMPTY_LINE : jsonLine(line)),
+    () => '',
+  );
 }
 
 /** The same for an exec, whose output comes as bytes. */
 export function execNdjson(lines: AsyncIterable<StreamedLine>): StreamAnswer {
-  return answerOf(lines, (line) =>
-    typeof line.data === 'string' ? jsonLine(line) : outputLine(line.stream, line.data),
+  return answerOf(
+    lines,
+    (line) => (typeof line.data === 'string' ? jsonLine(line) : outputLine(line.stream, line.data)),
+    (message) => jsonLine({ stream: 'error', data: '', code: 'unauthorized', message }),
   );
 }
 
@@ -22,7 +28,11 @@ const EMPTY_LINE = '\n';
 
 const jsonLine = (line: object): string => `${JSON.stringify(line)}\n`;
 
-function answerOf<T>(lines: AsyncIterable<T>, written: (line: T) => string | Buffer): StreamAnswer {
+function answerOf<T>(
+  lines: AsyncIterable<T>,
+  written: (line: T) => string | Buffer,
+  farewell: (message: string) => string,
+): StreamAnswer {
   const pieces = async function* () {
     for await (const line of lines) yield written(line);
   };
@@ -32,5 +42,8 @@ function answerOf<T>(lines: AsyncIterable<T>, written: (line: T) => string | Buf
     // A proxy that collects output before it passes it on would make streaming pointless.
     'X-Accel-Buffering': 'no',
   };
-  return new StreamAnswer(Readable.from(pieces(), { highWaterMark: 1 }), headers, { sign: EMPTY_LINE });
+  return new StreamAnswer(Readable.from(pieces(), { highWaterMark: 1 }), headers, {
+    sign: EMPTY_LINE,
+    farewell,
+  });
 }

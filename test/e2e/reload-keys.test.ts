@@ -123,6 +123,21 @@ describeWith(['unshare', 'root'], 'a reload applies', () => {
           () => call('/admin/audit'),
         ),
     },
+    'auth.api_key_previous': {
+      value: OTHER,
+      before: [200, 401],
+      after: [200, 200],
+      observe: () => statuses(list(), list({ 'X-API-Key': OTHER })),
+    },
+    'auth.admin_api_key_previous': {
+      given: {
+        auth: { enabled: true, api_key: KEY, admin_api_key: 'admin-canary-0123456789abcdef01234567' },
+      },
+      value: OTHER,
+      before: [401],
+      after: [200],
+      observe: () => statuses(() => call('/admin/audit', { 'X-API-Key': '', 'X-Admin-API-Key': OTHER })),
+    },
     'auth.worker_token': { value: OTHER, before: 503, after: 200, observe: () => heartbeat(OTHER) },
     'auth.worker_tokens': {
       value: { edge: OTHER },

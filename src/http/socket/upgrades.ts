@@ -16,13 +16,18 @@ const MAX_SOCKETS = 1024;
 /** How long a peer may take to answer our close. */
 const CLOSE_MS = 2000;
 const GOING_AWAY = 1001;
+const REFUSED = 1008;
 const TRY_AGAIN_LATER = 1013;
+/** How long a client that is refused may take to read that. */
+const READ_MS = 500;
 
 export interface Upgrades {
   /** The bare connection of a request that asks for a WebSocket; undefined for every other. */
   of(request: IncomingMessage): Connection | undefined;
   /** Makes the reply's connection a WebSocket. Throws status 426 when the request did not ask for one. */
   accept(reply: FastifyReply, answer: SocketAnswer): FastifyReply;
+  /** Ends the WebSocket that was accepted on this response, with an error message and 1008. */
+  refuse(response: ServerResponse, message: string): void;
   /** Closes all with 1001; those that do not answer are cut. */
   closeAll(): void;
 }
@@ -46,6 +51,7 @@ export interface Connection {
 export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrades {
   const waiting = new WeakMap<IncomingMessage, Connection>();
   const open = new Set<WebSocket>();
+  const accepted = new WeakMap<ServerResponse, WebSocket>();
   const places = new SharedSlots(deps.maxSockets ?? MAX_SOCKETS);
   const sockets = socketServer(deps.maxMessageBytes);
   app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -75,10 +81,18 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
       handOver(sockets, reply, found, (ws) => {
         seat.socket = ws;
         open.add(ws);
+        accepted.set(reply.raw, ws);
         ws.once('close', () => open.delete(ws));
         answer.serve(ws, { ...deps, request_id: reply.request.id });
       });
       return reply;
+    },
+    refuse(response, message) {
+      const ws = accepted.get(response);
+      if (ws?.readyState !== ws?.OPEN) return;
+      ws?.send(JSON.stringify({ type: 'error', code: 'unauthorized', message }));
+      ws?.close(REFUSED, message);
+      deps.clock.after(READ_MS, () => ws?.terminate());
     },
     closeAll() {
       for (const ws of open) {

@@ -62,6 +62,7 @@ it.each([
   'xoxb-canary0123456789',
   'npm_canary0123456789canary0123456789',
   'e2b_canary0123456789',
+  `svc_canary${'0123456789'.repeat(4)}abc`,
   'hf_canary0123456789canary',
   'AIzacanary0123456789canary0123456789',
 ])('removes the canary of %j', (text) => {

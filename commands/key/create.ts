@@ -1,0 +1,44 @@
+// svc key create
+import { Args, Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { keyFacts, keyFlags, secretText } from '../../src/cli/key-view.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { KEY_SCOPES, type KeyCreate as KeyRequest, type KeyWithSecret } from '../../src/schema/key.ts';
+
+export default class KeyCreate extends SvcCommand<KeyWithSecret> {
+  static override summary = 'Create a named key.';
+  static override description =
+    'Prints the key on standard output. It cannot be shown again: the server stores only its hash. Details go to standard error. Needs the admin key.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> ci --scope use --ttl 2160h > /etc/ci/svc-key',
+    '<%= config.bin %> <%= command.id %> ann --owner ann',
+    '<%= config.bin %> <%= command.id %> sdk --format e2b',
+  ];
+  static override args = { name: Args.string({ description: 'Name of the key.', required: true }) };
+  static override flags = {
+    ...clientFlags,
+    owner: Flags.string({
+      description: 'The only owner that the key acts for; without it, the key acts for all owners.',
+      helpValue: '<id>',
+    }),
+    scope: Flags.option({
+      description: 'What the key may do; use includes read, admin includes both. Repeatable; use by default.',
+      options: KEY_SCOPES,
+      multiple: true,
+    })(),
+    ...keyFlags,
+  };
+
+  async run(): Promise<KeyWithSecret> {
+    const { args, flags } = await this.parse(KeyCreate);
+    const request: KeyRequest = { name: args.name };
+    if (flags.owner !== undefined) request.owner_id = flags.owner;
+    if (flags.scope !== undefined) request.scopes = flags.scope;
+    if (flags.ttl !== undefined) request.ttl = flags.ttl;
+    if (flags.format !== undefined) request.format = flags.format;
+    const key = await connect(flags).keys.create(request);
+    this.logToStderr(keyFacts(key));
+    this.log(secretText(key));
+    return key;
+  }
+}
