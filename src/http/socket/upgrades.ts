@@ -87,20 +87,23 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
       });
       return reply;
     },
-    refuse(response, message) {
-      const ws = accepted.get(response);
-      if (ws?.readyState !== ws?.OPEN) return;
-      ws?.send(JSON.stringify({ type: 'error', code: 'unauthorized', message }));
-      ws?.close(REFUSED, message);
-      deps.clock.after(READ_MS, () => ws?.terminate());
-    },
-    closeAll() {
-      for (const ws of open) {
-        ws.close(GOING_AWAY, 'The server is stopping.');
-        deps.clock.after(CLOSE_MS, () => ws.terminate());
-      }
-    },
+    refuse: (response, message) => refuse(accepted.get(response), message, deps.clock),
+    closeAll: () => closeSockets(open, deps.clock),
   };
+}
+
+function refuse(ws: WebSocket | undefined, message: string, clock: Clock): void {
+  if (!ws || ws.readyState !== ws.OPEN) return;
+  ws.send(JSON.stringify({ type: 'error', code: 'unauthorized', message }));
+  ws.close(REFUSED, message);
+  clock.after(READ_MS, () => ws.terminate());
+}
+
+function closeSockets(open: Iterable<WebSocket>, clock: Clock): void {
+  for (const ws of open) {
+    ws.close(GOING_AWAY, 'The server is stopping.');
+    clock.after(CLOSE_MS, () => ws.terminate());
+  }
 }
 
 /** A connection that is counted before its WebSocket is open. */
