@@ -25,7 +25,7 @@ const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
 const MARK_ATTEMPTS = 5;
 /** An expired sandbox that is found this much later may have ended without this server. */
-const LATE_MS = 2000;
+const LATE_MS = 500;
 
 export interface DestroyDeps {
   sandboxes: SandboxStore;
