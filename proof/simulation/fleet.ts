@@ -1,5 +1,6 @@
 // Three workers as they are, over fake providers and journals in memory, and the lines between them and a control plane: cut
 // one way or both, with answers that get lost and calls that arrive minutes late.
+import { Sessions } from '../../src/agent/sessions.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { guard } from '../../src/providers/guard.ts';
 import type { Provider, RemoteWorker } from '../../src/providers/provider.ts';
@@ -80,6 +81,11 @@ export class SimulatedWorker {
       credential: workerCredential({ worker_tokens: WORKER_TOKENS }, this.id, { clock: own, ids }),
       providers: providerSet([guard(mortal(this.provider), { clock: own, logger })]),
       maxSandboxes: 0,
+      sessions: new Sessions({
+        clock: own,
+        attach: (runtime, signal) => this.provider.attach(runtime, signal),
+      }),
+      sessionsAllowed: true,
     };
     await sweep(parts);
     const capacity = { max_sandboxes: 0, memory_mb: 0, vcpus: 4 };
@@ -140,6 +146,10 @@ export class SimulatedWorker {
   }
 }
 
+async function noSession(): Promise<never> {
+  throw new ServiceError('unavailable', 'The simulation opens no sessions on workers.');
+}
+
 /** Puts the workers behind the control plane of `world`, which is configured with WORKER_TOKENS. */
 export function simulatedFleet(world: World): SimulatedWorker[] {
   const workers = (['w1', 'w2', 'w3'] as const).map((id) => new SimulatedWorker(world, id));
@@ -150,7 +160,7 @@ export function simulatedFleet(world: World): SimulatedWorker[] {
       const provider =
         made.get(to.id) ??
         guard(
-          workerProvider(kind, (call) => find(to).call(call), world.clock),
+          workerProvider(kind, { call: (call) => find(to).call(call), open: noSession }, world.clock),
           world,
         );
       made.set(to.id, provider);

@@ -10,12 +10,14 @@ import { WireReader, WireWriter } from './wire.ts';
 
 const TRIES = 3;
 const TRY_MS = 2000;
+/** The only try on a stream of a worker, which may have to open its own session first. */
+const ONLY_TRY_MS = 5000;
 const zeros = Buffer.alloc(ZEROS);
 
 export interface HandshakeDeps {
   stream: Duplex;
-  /** 16 bytes, none of them zero. */
-  secret: Buffer;
+  /** 16 bytes, none of them zero. Absent for a stream without a past that is authenticated already: one of a worker. */
+  secret?: Buffer | undefined;
   clock: Clock;
   random: Random;
 }
@@ -25,14 +27,15 @@ export interface OpenedWire extends Welcome {
 }
 
 /**
- * Opens up to three times, 2 s and 1 MiB each. The stream is left paused, with what followed the answer in `rest`.
+ * Opens up to three times, 2 s and 1 MiB each, or once within 5 s without a secret. The stream is left paused, with what followed the answer in `rest`.
  * Rejects with `unavailable`, or the signal's reason; the stream is then destroyed.
  */
 export async function openWire(deps: HandshakeDeps, signal?: AbortSignal): Promise<OpenedWire> {
   // An error may come between two listeners; 'close' always follows it.
   deps.stream.on('error', () => undefined);
   try {
-    for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const tries = deps.secret ? TRIES : 1;
+    for (let attempt = 0; attempt < tries; attempt += 1) {
       const opened = await tryOnce(deps, signal);
       if (opened) return checked(opened);
     }
@@ -51,11 +54,12 @@ function checked(opened: OpenedWire): OpenedWire {
 
 async function tryOnce(deps: HandshakeDeps, signal?: AbortSignal): Promise<OpenedWire | undefined> {
   const { stream, secret, random } = deps;
-  if (secret.length !== SECRET_BYTES) throw sandboxLost(new Error('the secret has a wrong length'));
+  if (secret && secret.length !== SECRET_BYTES) throw sandboxLost(new Error('the secret has a wrong length'));
   const nonce = random.bytes(NONCE_BYTES);
   const tag = withoutZeros(random.bytes(4)).readUInt32LE();
   const hello = new WireWriter().u8(PROTOCOL_VERSION).raw(nonce).u32(0).bytes();
-  stream.write(Buffer.concat([zeros, secret, encodeFrame({ type: TYPE.HELLO, stream: 0, tag }, hello)]));
+  const frame = encodeFrame({ type: TYPE.HELLO, stream: 0, tag }, hello);
+  stream.write(secret ? Buffer.concat([zeros, secret, frame]) : frame);
   const welcome = await answer(deps, new WelcomeSearch(nonce, tag), signal);
   return welcome && { ...welcome, tag };
 }
@@ -67,6 +71,7 @@ function answer(
   signal?: AbortSignal,
 ): Promise<Welcome | undefined> {
   const { stream, clock } = deps;
+  const withinMs = deps.secret ? TRY_MS : ONLY_TRY_MS;
   return new Promise((resolve, reject) => {
     const leave = () => {
       timer.cancel();
@@ -88,7 +93,7 @@ function answer(
       const found = search.push(chunk);
       if (found || search.isExhausted) settle(found);
     };
-    const timer = clock.after(TRY_MS, () => settle(undefined));
+    const timer = clock.after(withinMs, () => settle(undefined));
     if (signal?.aborted) return onAbort();
     signal?.addEventListener('abort', onAbort, { once: true });
     if (stream.destroyed || stream.readableEnded) return onLost();

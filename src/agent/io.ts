@@ -130,6 +130,11 @@ export interface SandboxIo {
   closed: Promise<void>;
   /** Absent where a runtime holds one user only. */
   as?(user: PoolUser): UserIo;
+  /**
+   * Serves a further host on this session, over a stream that is authenticated already (relay.ts), until either ends.
+   * Owns the stream; never rejects. Once `draining` aborts, it ends as soon as the host has nothing open. Absent where there is no agent.
+   */
+  relay?(stream: Duplex, draining?: AbortSignal): Promise<void>;
 }
 
 /** A tenant of a pool: a uid of its own, and the folder that is its workspace. */
@@ -139,7 +144,7 @@ export interface PoolUser {
 }
 
 /** The sandbox as one tenant sees it: all is done with its uid, and other tenants' execs, ports and files do not exist. */
-export interface UserIo extends Omit<SandboxIo, 'as'> {
+export interface UserIo extends Omit<SandboxIo, 'as' | 'relay'> {
   /** Makes the home, 0700 and the tenant's. Idempotent. */
   enter(signal?: AbortSignal): Promise<void>;
   /** Ends every process of the tenant and removes all it left. Idempotent; `conflict` when something would not end. */
@@ -148,7 +153,7 @@ export interface UserIo extends Omit<SandboxIo, 'as'> {
 
 /** What svc-agent gives. */
 export type AgentIo = SandboxIo &
-  Required<Pick<SandboxIo, 'as'>> & {
+  Required<Pick<SandboxIo, 'as' | 'relay'>> & {
     /** What could not be done of it. */
     seed(order: SeedOrder, signal?: AbortSignal): Promise<SeedPart[]>;
   };

@@ -5,8 +5,9 @@ import type { Clock, Logger } from '../domain/ports.ts';
 import { AgentFault, sandboxLost } from './fault.ts';
 import { FrameParser } from './frame.ts';
 import { FrameWriter } from './frame-writer.ts';
-import { type HandshakeDeps, openWire } from './handshake.ts';
+import { type HandshakeDeps, type OpenedWire, openWire } from './handshake.ts';
 import type { AgentIo } from './io.ts';
+import { Relay } from './relay.ts';
 import { Requests } from './requests.ts';
 import { sandboxIo } from './sandbox-io.ts';
 import { seedGuest } from './seed.ts';
@@ -22,14 +23,16 @@ export interface SessionDeps extends HandshakeDeps {
  * `unavailable` when the agent does not answer within 6 s, or with the signal's reason; `signal` has no effect afterwards.
  */
 export async function openSession(deps: SessionDeps, signal?: AbortSignal): Promise<AgentIo> {
-  const { tag, build, capabilities, rest } = await openWire(deps, signal);
-  deps.logger.debug({ build }, 'Agent session opened.');
-  const session = new Session(deps, tag, rest);
+  const wire = await openWire(deps, signal);
+  deps.logger.debug({ build: wire.build }, 'Agent session opened.');
+  const session = new Session(deps, wire);
   const { requests, closed } = session;
+  const { capabilities } = wire;
   return {
     ...sandboxIo(requests, capabilities),
     as: (user) => userIo(requests, user, { closed, capabilities }),
     seed: (order, signal) => seedGuest(requests, order, signal),
+    relay: (stream, draining) => session.relay.serve(stream, draining),
     close: () => session.close(),
     closed,
   };
@@ -38,6 +41,8 @@ export async function openSession(deps: SessionDeps, signal?: AbortSignal): Prom
 export class Session {
   /** Requests that concern the entire sandbox. */
   readonly requests: Requests;
+  /** Further hosts on this session. */
+  readonly relay: Relay;
   /** Resolves when the session has ended. */
   readonly closed: Promise<void>;
   readonly #stream: Duplex;
@@ -48,8 +53,9 @@ export class Session {
   #isOver = false;
   #bytesReceived = 0;
 
-  constructor(deps: { stream: Duplex; clock: Clock; logger: Logger }, tag: number, rest: Buffer) {
-    const { stream } = deps;
+  constructor(deps: { stream: Duplex; clock: Clock; logger: Logger }, wire: OpenedWire) {
+    const { stream, clock, logger } = deps;
+    const { tag, rest } = wire;
     this.#stream = stream;
     this.#logger = deps.logger;
     this.#frames = new FrameWriter(stream, tag, () => this.fault(new AgentFault('the agent does not read')));
@@ -60,6 +66,7 @@ export class Session {
       fault: (error) => this.fault(error),
       bytesReceived: () => this.#bytesReceived,
     });
+    this.relay = new Relay({ welcome: wire, streams: this.#streams, frames: this.#frames, clock, logger });
     this.closed = new Promise((resolve) => {
       this.#close = resolve;
     });
@@ -106,6 +113,7 @@ export class Session {
     this.#frames.close();
     this.#stream.destroy();
     this.#streams.endAll(error);
+    this.relay.end();
     this.#close();
     return error;
   }

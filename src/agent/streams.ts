@@ -14,6 +14,11 @@ interface Listener {
   fail(reason: unknown): void;
 }
 
+/** A stream of another host that this session carries. */
+interface Borrower extends Listener {
+  id: number;
+}
+
 export class Streams {
   readonly #frames: FrameWriter;
   readonly #open = new Map<number, { listener: Listener; isCall: boolean }>();
@@ -41,6 +46,14 @@ export class Streams {
     }
   }
 
+  /** Gives `borrower` a number of its own, until the agent's last frame. False: too many are open, or the session is over. */
+  borrow(borrower: Borrower, isCall: boolean): boolean {
+    if (this.#over || this.#isFull(isCall)) return false;
+    borrower.id = this.#freeId();
+    this.#add(borrower.id, borrower, isCall);
+    return true;
+  }
+
   /** Passes a frame to its stream. Throws AgentFault when the agent names a stream that is not open. */
   dispatch(type: number, id: number, payload: Buffer): void {
     const entry = this.#open.get(id);
@@ -61,9 +74,7 @@ export class Streams {
   /** The kind and its arguments, or the reason why nothing can be sent now. */
   #prepare(request: StreamRequest<unknown>): Buffer {
     if (this.#over) throw this.#over;
-    const streams = this.#open.size - this.#calls;
-    const isFull = request.type === TYPE.CALL ? this.#calls >= CALLS_MAX : streams >= STREAMS_MAX;
-    if (isFull || this.#frames.isBusy)
+    if (this.#isFull(request.type === TYPE.CALL))
       throw refused(
         'resource_limit',
         'Too many operations at once in this sandbox.',
@@ -83,15 +94,23 @@ export class Streams {
 
   /** Arguments that do not fit into a frame go ahead in PARTs. */
   #send<T>(stream: AgentStream<T>, request: StreamRequest<T>, args: Buffer): void {
-    const isCall = request.type === TYPE.CALL;
-    this.#open.set(stream.id, { listener: stream, isCall });
-    if (isCall) this.#calls += 1;
+    this.#add(stream.id, stream, request.type === TYPE.CALL);
     const code = request.uid === undefined ? request.code : request.code | FOR_USER;
     let at = 0;
     for (; args.length - at > PAYLOAD_MAX - 1; at += PAYLOAD_MAX) {
       this.#frames.send(TYPE.PART, stream.id, args.subarray(at, at + PAYLOAD_MAX));
     }
     this.#frames.send(request.type, stream.id, Buffer.concat([Buffer.from([code]), args.subarray(at)]));
+  }
+
+  #isFull(isCall: boolean): boolean {
+    const streams = this.#open.size - this.#calls;
+    return this.#frames.isBusy || (isCall ? this.#calls >= CALLS_MAX : streams >= STREAMS_MAX);
+  }
+
+  #add(id: number, listener: Listener, isCall: boolean): void {
+    this.#open.set(id, { listener, isCall });
+    if (isCall) this.#calls += 1;
   }
 
   #freeId(): number {

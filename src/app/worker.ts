@@ -76,6 +76,7 @@ export async function openWorker(
       providers,
       journal,
       maxSandboxes: placesOf(config),
+      sessionsAllowed: config.worker.sessions,
     });
     const close = async (graceMs: number) => {
       await worker.close(graceMs);
@@ -98,7 +99,10 @@ export async function beatOnce(deps: WorkerProcessDeps): Promise<HeartbeatAnswer
   const { serve, facts } = near;
   try {
     const rpcUrl = serve === undefined || serve.port === 0 ? undefined : serve.rpcUrl(serve.port);
-    return await heartbeatOnce({ ...deps, ...near, providers }, { ...facts, rpcUrl });
+    return await heartbeatOnce(
+      { ...deps, ...near, providers, sessionsAllowed: deps.config.worker.sessions },
+      { ...facts, rpcUrl },
+    );
   } finally {
     await providers.close();
     await near.close();

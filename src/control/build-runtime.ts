@@ -1,4 +1,6 @@
 // The lower half of the control plane: store and providers with metrics around them, and what sandboxes run on.
+
+import { Sessions } from '../agent/sessions.ts';
 import type { ByteLedger } from '../domain/byte-ledger.ts';
 import { KeyedLock } from '../domain/keyed-lock.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
@@ -27,7 +29,6 @@ import { LivenessChecker } from './runtime/liveness.ts';
 import { Probes } from './runtime/probes.ts';
 import { rollbackSpawn } from './runtime/rollback.ts';
 import { runtimes as runtimesOf } from './runtime/runtimes.ts';
-import { Sessions } from './runtime/sessions.ts';
 import { uniqueRuntimes } from './runtime/unique-runtimes.ts';
 import { requirePoolHost } from './spawn/choose.ts';
 import { fleetOf } from './workers/fleet.ts';
@@ -73,7 +74,6 @@ export function buildFoundation(deps: ControlDeps) {
   const store = meter.store(deps.store);
   const providers = meter.providers(uniqueRuntimes(deps.providers, deps.store));
   const settings = controlSettings(config);
-  settings.hasPreviews = (sandbox) => hasPreviews(providers, sandbox);
   requirePoolHost(settings, providers);
   const limitsOf = ownerLimits(store.quotas, settings);
   const publisher = new Publisher({ bus, writer, clock, meter });
@@ -84,9 +84,10 @@ export function buildFoundation(deps: ControlDeps) {
 
 /** What sandboxes run on, and how they are reached and ended. */
 export function buildRuntime({ config, remote, host, version, logger }: ControlDeps, foundation: Foundation) {
-  const { clock, store, providers, publisher, find } = foundation;
+  const { clock, store, providers, settings, publisher, find } = foundation;
   const { sandboxes, workers, pool } = store;
   const fleet = fleetOf({ config, store, providers, remote, host, version, clock, logger });
+  settings.hasPreviews = (sandbox) => hasPreviews(providers, sandbox, fleet.can);
   const vms = new Vms({ pool, providers, clock, logger });
   const runtimes = runtimesOf({
     providers,
@@ -120,9 +121,9 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
   });
   const retry = (id: string) => destroyer.retry(id);
   const rollback = rollbackSpawn({ sandboxes, runtimes, publisher, logger, retry });
-  const access = new SandboxAccess({ sandboxes, find, sessions, liveness });
+  const access = new SandboxAccess({ sandboxes, find, runtimes, sessions, liveness });
   const probes = new Probes({ providers, publisher, clock, logger });
-  const remoteStatus = new RemoteStatus({ sandboxes, runtimes, destroyer, clock, logger });
+  const remoteStatus = new RemoteStatus({ sandboxes, runtimes, destroyer, liveness, clock, logger });
   const reaper = new Reaper({ sandboxes, destroyer, clock, logger });
   return {
     fleet,

@@ -66,6 +66,7 @@ function buildSpawning(
     providers,
     probes,
     fleet,
+    runtimes,
     sessions,
     settings,
     limitsOf,
@@ -148,7 +149,17 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
     reconciler,
     runtimeWatch: new RuntimeWatch({ providers, sandboxes, pool, liveness, reconciler, clock, logger }),
     housekeeping: new Housekeeping({ store, settings, clock, logger }),
-    leaseMonitor: new LeaseMonitor({ fleet, store, sandboxes, spawns, destroyer, rollback, clock, logger }),
+    leaseMonitor: new LeaseMonitor({
+      fleet,
+      store,
+      sandboxes,
+      spawns,
+      destroyer,
+      liveness,
+      rollback,
+      clock,
+      logger,
+    }),
     localWorker: fleet.local,
     liveness,
     destroyer,
@@ -175,7 +186,7 @@ function buildInterface(
 ): ControlPlane {
   const { config, bus, ids, random, logger, ledger, redact } = deps;
   const { clock, store, providers, settings, limitsOf, publisher, execLog, find } = foundation;
-  const { access, probes, fleet } = runtime;
+  const { access, runtimes, probes, fleet } = runtime;
   const { prewarm, queue, spawner } = spawning;
   const { sandboxes, quotas, pool } = store;
   const feed = new EventFeed({
@@ -193,7 +204,7 @@ function buildInterface(
     sandboxes: buildSandboxes(deps, foundation, runtime, spawning),
     exec: execs({ access, publisher, log: execLog, find, settings, limitsOf, ids, clock }),
     logs: logs({ access, clock }),
-    previews: previews({ server: config.current().server, store, providers, access, clock }),
+    previews: previews({ server: config.current().server, store, runtimes, access, clock }),
     files: files({ access, publisher }),
     templates: templateViews({
       templates: store.templates,

@@ -11,6 +11,8 @@ export interface PlacementLimits {
   local: boolean;
   /** Other workers may run it. */
   remote: boolean;
+  /** Only workers whose sandboxes can be used, since it has setup commands. */
+  sessions: boolean;
   /** When the lease of another worker ends, unless renewed. */
   lease_until: string;
 }

@@ -2,6 +2,7 @@
 // one address, so that one client without a key cannot keep all others out. Who is over is closed without an answer:
 // nothing of it has been read.
 import type { Server, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { addressRanges, addressScope, plainAddress } from '../domain/address.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 
@@ -34,12 +35,12 @@ export function mostConnections(configured: number, maxFiles: number): number {
   return Math.min(configured === 0 ? MOST : configured, Math.max(LEAST, Math.floor(room)));
 }
 
-/** Before the server listens. */
+/** Before the server listens. Returns what releases a connection from the bound of its address. */
 export function limitConnections(
   server: Server,
   limits: ConnectionLimits,
   { clock, logger }: { clock: Clock; logger: Logger },
-): void {
+): (socket: Duplex) => void {
   const { most, perAddress } = limits;
   const isUnbounded = addressRanges([...LOOPBACK, ...limits.unbounded]);
   const full = sparingly(clock, (refused) =>
@@ -53,9 +54,17 @@ export function limitConnections(
   );
   server.maxConnections = most;
   server.on('drop', () => full(''));
-  if (perAddress === 0) return;
   const open = new Map<string, number>();
-  const counted = new WeakSet<Socket>();
+  const counted = new Map<Duplex, string>();
+  const uncount = (socket: Duplex) => {
+    const scope = counted.get(socket);
+    if (scope === undefined) return;
+    counted.delete(socket);
+    const left = (open.get(scope) ?? 1) - 1;
+    if (left === 0) open.delete(scope);
+    else open.set(scope, left);
+  };
+  if (perAddress === 0) return uncount;
   server.prependListener('connection', (socket: Socket) => {
     const address = plainAddress(socket.remoteAddress ?? '');
     // One that is handed back to the server is counted already.
@@ -66,14 +75,11 @@ export function limitConnections(
       socket.destroy();
       return crowded(scope);
     }
-    counted.add(socket);
+    counted.set(socket, scope);
     open.set(scope, before + 1);
-    socket.once('close', () => {
-      const left = (open.get(scope) ?? 1) - 1;
-      if (left === 0) open.delete(scope);
-      else open.set(scope, left);
-    });
+    socket.once('close', () => uncount(socket));
   });
+  return uncount;
 }
 
 /** Logs the first at once, then a summary at most every 10 s, with the last of them. */

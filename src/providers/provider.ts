@@ -142,7 +142,7 @@ export interface RemoteWorker {
 
 /** Workers that run sandboxes for us. */
 export interface RemoteProviders {
-  /** A guarded provider of a worker. `attach` is not supported. */
+  /** A guarded provider of a worker. */
   of(worker: RemoteWorker, kind: string): Provider;
   /** Renews `lease` on the worker and reports the remaining TTL of its sandbox. */
   renew(worker: RemoteWorker, lease: Lease, sandboxTtl: string, signal: AbortSignal): Promise<void>;

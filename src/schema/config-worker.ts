@@ -20,6 +20,10 @@ export const WorkerConfig = section(
       false,
       'Let the server call workers on its own loopback addresses even if it listens on a non-loopback address.',
     ),
+    sessions: flag(
+      true,
+      'Let control planes use the sandboxes of this worker: commands, files, logs and previews. Otherwise they answer 501.',
+    ),
     tls: WorkerTls,
   },
 );

@@ -134,3 +134,6 @@ export const RpcAnswer = Type.Object(
   { $id: 'RpcAnswer' },
 );
 export type RpcAnswer = Static<typeof RpcAnswer>;
+
+/** What `GET /session/{id}` presents (docs/design/worker-sessions.md). */
+export const SessionOpening = Type.Object({ lease: Lease });

@@ -1,9 +1,8 @@
 // Ends sandboxes of this worker: on request, when a lease or lifetime is over, or when a start failed.
 import { ServiceError } from '../domain/errors.ts';
-import type { RuntimeRef } from '../providers/provider.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { RpcDestroyResult, RpcRuntimeParams, RpcStatusResult } from '../schema/worker-rpc.ts';
-import { unaborted, type WorkerParts } from './worker-parts.ts';
+import { unaborted, type WorkerParts, type WorkerRuntime } from './worker-parts.ts';
 import type { WorkerSandbox } from './worker-sandboxes.ts';
 
 /** The maximum time that an end waits for the journal. */
@@ -40,9 +39,10 @@ export async function destroySandbox(
  * failure does not stop an end: after a restart the sweep finds what the journal missed.
  */
 export async function endRuntime(parts: WorkerParts, { record }: WorkerSandbox, why: string): Promise<void> {
-  const { providers, logger } = parts;
+  const { providers, sessions, logger } = parts;
   const { sandbox_id, provider } = record;
   await noteAnyway(parts, sandbox_id, 'ending');
+  await sessions.end(sandbox_id);
   await providers.get(provider).destroy(refOf(record), unaborted());
   await noteAnyway(parts, sandbox_id, 'ended');
   logger.info({ sandbox_id, provider }, `Ending a sandbox: ${why}.`);
@@ -67,8 +67,8 @@ async function noteAnyway(
   }
 }
 
-export function refOf({ sandbox_id: id, epoch, made }: WorkerSandbox['record']): RuntimeRef {
-  return { runtime_id: made?.runtime_id, id, epoch };
+export function refOf({ sandbox_id: id, epoch, made, provider }: WorkerSandbox['record']): WorkerRuntime {
+  return { runtime_id: made?.runtime_id, id, epoch, provider };
 }
 
 /** Throws `not_found` for a runtime or provider that does not belong to the sandbox. */

@@ -1,6 +1,8 @@
 // Sends heartbeats with the worker's status. Failures are retried with backoff and jitter.
 import { ServiceError } from '../domain/errors.ts';
 import type { Random } from '../domain/ports.ts';
+import { SESSIONS } from '../domain/worker-capabilities.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { Capacity, HeartbeatBody } from '../schema/worker.ts';
 import type { HeartbeatAnswer } from './control-link.ts';
 import { unaborted, type WorkerParts } from './worker-parts.ts';
@@ -19,7 +21,10 @@ export interface WorkerFacts {
 }
 
 /** The parts that a heartbeat reports on. */
-export type HeartbeatParts = Pick<WorkerParts, 'providers' | 'link' | 'draining' | 'clock' | 'logger'>;
+export type HeartbeatParts = Pick<
+  WorkerParts,
+  'providers' | 'link' | 'draining' | 'sessionsAllowed' | 'clock' | 'logger'
+>;
 
 export interface HeartbeatDeps {
   parts: HeartbeatParts;
@@ -105,11 +110,19 @@ async function bodyOf(
     capacity,
     status: parts.draining.isDraining ? 'draining' : 'online',
     providers: healthy.map(({ kind }) => kind),
-    capabilities: [...new Set(healthy.flatMap(({ capabilities }) => capabilities))],
+    capabilities: capabilitiesOf(healthy, parts.sessionsAllowed),
     ...(rpcUrl !== undefined && { rpc_url: rpcUrl }),
   };
 }
 
 function noAnswer(): ServiceError {
   return new ServiceError('timeout', 'The control plane did not answer in time.');
+}
+
+/** What any provider can, what each can as `provider/capability`, and `sessions`. */
+function capabilitiesOf(providers: readonly Provider[], hasSessions: boolean): string[] {
+  const all = new Set<string>(providers.flatMap(({ capabilities }) => capabilities));
+  for (const { kind, capabilities } of providers) for (const each of capabilities) all.add(`${kind}/${each}`);
+  if (hasSessions) all.add(SESSIONS);
+  return [...all];
 }

@@ -1,6 +1,7 @@
 // `POST /rpc`: who calls is asked before a byte of the body is read. Everything else is as at the server: one shape of
 // error, bounded headers and bodies, a pace, one answer for each request.
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type SecureContextOptions, Server as TlsServer } from 'node:tls';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../domain/errors.ts';
@@ -15,10 +16,12 @@ import { refuseRepeated } from '../http/headers/single-headers.ts';
 import { type InFlight, inFlight } from '../http/in-flight.ts';
 import { answerAndClose } from '../http/raw-answer.ts';
 import { answerRpc } from './rpc.ts';
+import { acceptSessions, LINKS_MAX } from './session-server.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 const BODY_LIMIT = 256 * 1024;
-const CONNECTIONS = { most: 512, perAddress: 256, unbounded: [] };
+/** Links into sandboxes are not counted by address: who opened one has proved who it is. */
+const CONNECTIONS = { most: 512 + LINKS_MAX, perAddress: 256, unbounded: [] };
 
 export interface RpcServerDeps {
   parts: WorkerParts;
@@ -41,7 +44,12 @@ export function rpcServer({ parts, ids, address, tls }: RpcServerDeps): RpcServe
   const running = inFlight();
   const app = createFastify({ clock, ids, logger, always: alwaysHook(parts, running), ...(tls && { tls }) });
   app.server.on('connection', running.connected);
-  limitConnections(app.server, CONNECTIONS, parts);
+  const uncount = limitConnections(app.server, CONNECTIONS, parts);
+  const detached = (socket: Duplex) => {
+    running.detached(socket);
+    uncount(socket);
+  };
+  const sessions = acceptSessions(app.server, { parts, ids, detached });
   app.addHook('onRequest', ({ is404, raw }, _reply, done) => done(is404 ? unrouted(raw.url) : undefined));
   app.route({
     method: 'POST',
@@ -61,9 +69,13 @@ export function rpcServer({ parts, ids, address, tls }: RpcServerDeps): RpcServe
       if (app.server instanceof TlsServer) app.server.setSecureContext(next as SecureContextOptions);
     },
     close: async (graceMs) => {
-      const deadline = clock.after(graceMs, running.endAll);
+      const deadline = clock.after(graceMs, () => {
+        running.endAll();
+        sessions.endAll();
+      });
       const closed = app.close();
       running.drain();
+      sessions.drain();
       await closed;
       deadline.cancel();
     },

@@ -1,10 +1,16 @@
 // The parts that the worker's files share.
+import type { Sessions } from '../agent/sessions.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
-import type { ProviderSet } from '../providers/provider.ts';
+import type { ProviderSet, RuntimeRef } from '../providers/provider.ts';
 import type { ControlLink } from './control-link.ts';
 import type { WorkerCredential } from './credential.ts';
 import type { Draining } from './draining.ts';
 import type { WorkerSandboxes } from './worker-sandboxes.ts';
+
+/** A runtime of this worker and its provider. */
+export interface WorkerRuntime extends RuntimeRef {
+  provider: string;
+}
 
 export interface WorkerParts {
   id: string;
@@ -13,6 +19,10 @@ export interface WorkerParts {
   providers: ProviderSet;
   link: ControlLink;
   draining: Draining;
+  /** Sessions into running sandboxes. */
+  sessions: Sessions<WorkerRuntime>;
+  /** Whether control planes may open sessions: `worker.sessions`. */
+  sessionsAllowed: boolean;
   /** The limit; 0 means unlimited. */
   maxSandboxes: number;
   clock: Clock;

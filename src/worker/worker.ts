@@ -1,4 +1,5 @@
 // The remote worker over the parts that app/worker.ts picks.
+import { Sessions, type SessionsDeps } from '../agent/sessions.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { leaseTermMs } from '../domain/lease.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
@@ -12,7 +13,7 @@ import { type HeartbeatParts, heartbeats, sendHeartbeat, type WorkerFacts } from
 import { type RpcServer, rpcServer } from './rpc-server.ts';
 import { sweep } from './sweep.ts';
 import { watchHeld } from './watch.ts';
-import type { WorkerParts } from './worker-parts.ts';
+import type { WorkerParts, WorkerRuntime } from './worker-parts.ts';
 import { WorkerSandboxes } from './worker-sandboxes.ts';
 
 export interface WorkerDeps {
@@ -27,6 +28,8 @@ export interface WorkerDeps {
   logger: Logger;
   heartbeatMs: number;
   maxSandboxes: number;
+  /** Whether control planes may open sessions. */
+  sessionsAllowed: boolean;
   facts: Omit<WorkerFacts, 'rpcUrl'>;
   /** The address to serve calls on; absent if the worker accepts none. */
   serve?: Serve | undefined;
@@ -93,6 +96,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     for (const { abort } of parts.sandboxes.living()) abort?.abort(stopping());
     await watch.stop();
     await parts.sandboxes.lock.idle();
+    parts.sessions.closeAll();
   };
   return {
     rpcUrl,
@@ -107,8 +111,12 @@ function stopping(): ServiceError {
   return new ServiceError('unavailable', 'The worker is stopping.');
 }
 
+type WorkerAttach = SessionsDeps<WorkerRuntime>['attach'];
+
 function partsOf(deps: WorkerDeps): WorkerParts {
-  const { journal, clock, heartbeatMs } = deps;
+  const { journal, clock, heartbeatMs, providers } = deps;
   const held = new WorkerSandboxes({ journal, clock, termMs: leaseTermMs(heartbeatMs) });
-  return { ...deps, sandboxes: held, draining: new Draining() };
+  const attach: WorkerAttach = (runtime, signal) => providers.get(runtime.provider).attach(runtime, signal);
+  const sessions = new Sessions({ clock, attach });
+  return { ...deps, sandboxes: held, sessions, draining: new Draining() };
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { startAgent } from '../support/hosts/real-agent.ts';
+import { AGENTS } from '../support/hosts/real-agent.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 
@@ -16,97 +16,99 @@ async function listen(onSocket: (socket: Socket) => void): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-describeWith(['cc'], 'connections through the real agent', () => {
-  test('echo with half-close, 16 MiB', async () => {
-    const io = await (await startAgent()).open();
-    const port = await listen((socket) => socket.pipe(socket));
-    const duplex = await io.connect(port);
-    const body = Buffer.alloc(16 * 1024 * 1024, 'abcdefghi');
-    duplex.end(body);
-    expect((await buffer(duplex)).equals(body)).toBe(true);
-  });
-
-  test('the peer hears our end and may answer after it', async () => {
-    const io = await (await startAgent()).open();
-    const port = await listen((socket) => {
-      let heard = '';
-      socket.on('data', (chunk) => {
-        heard += chunk;
-      });
-      socket.on('end', () => socket.end(`heard ${heard}`));
+for (const { way, startAgent } of AGENTS)
+  describeWith(['cc'], `connections ${way}`, () => {
+    test('echo with half-close, 16 MiB', async () => {
+      const io = await (await startAgent()).open();
+      const port = await listen((socket) => socket.pipe(socket));
+      const duplex = await io.connect(port);
+      const body = Buffer.alloc(16 * 1024 * 1024, 'abcdefghi');
+      duplex.end(body);
+      expect((await buffer(duplex)).equals(body)).toBe(true);
     });
-    const duplex = await io.connect(port);
-    duplex.end('you');
-    expect((await buffer(duplex)).toString()).toBe('heard you');
-  });
 
-  test('we may write after the end of the peer, and all of it arrives', async () => {
-    const io = await (await startAgent()).open();
-    const body = Buffer.alloc(1024 * 1024, 'z');
-    let heard = 0;
-    const port = await listen((socket) => {
-      socket.end('bye');
-      socket.on('data', (chunk) => {
-        heard += chunk.length;
+    test('the peer hears our end and may answer after it', async () => {
+      const io = await (await startAgent()).open();
+      const port = await listen((socket) => {
+        let heard = '';
+        socket.on('data', (chunk) => {
+          heard += chunk;
+        });
+        socket.on('end', () => socket.end(`heard ${heard}`));
       });
+      const duplex = await io.connect(port);
+      duplex.end('you');
+      expect((await buffer(duplex)).toString()).toBe('heard you');
     });
-    const duplex = await io.connect(port);
-    await once(duplex.resume(), 'end');
-    duplex.end(body);
-    await until('all bytes', () => heard === body.length);
-  });
 
-  test('a port where nothing listens is unavailable', async () => {
-    const io = await (await startAgent()).open();
-    await expect(io.connect(1)).rejects.toMatchObject({ code: 'unavailable' });
-  });
-
-  test('destroy reaches the peer, and a slow peer slows the writer', async () => {
-    const io = await (await startAgent()).open();
-    const sockets: Socket[] = [];
-    const port = await listen((socket) => void sockets.push(socket.pause()));
-    const duplex = await io.connect(port);
-    let taken = 0;
-    const write = () =>
-      duplex.write(Buffer.alloc(65_536), (error) => {
-        if (error) return;
-        taken += 65_536;
-        write();
+    test('we may write after the end of the peer, and all of it arrives', async () => {
+      const io = await (await startAgent()).open();
+      const body = Buffer.alloc(1024 * 1024, 'z');
+      let heard = 0;
+      const port = await listen((socket) => {
+        socket.end('bye');
+        socket.on('data', (chunk) => {
+          heard += chunk.length;
+        });
       });
-    write();
-    for (let turn = 0; turn < 50; turn += 1) await io.ping();
-    expect(taken).toBeLessThan(32 * 1024 * 1024);
-    duplex.destroy();
-    const [peer] = sockets;
-    peer?.resume();
-    await until('the peer to hear', () => peer?.readableEnded || peer?.destroyed);
-  });
-});
+      const duplex = await io.connect(port);
+      await once(duplex.resume(), 'end');
+      duplex.end(body);
+      await until('all bytes', () => heard === body.length);
+    });
 
-describeWith(['cc'], 'the console of the real agent', () => {
-  test('tells what detached commands said, and follows', async () => {
-    const io = await (await startAgent()).open();
-    const exec = (id: string, script: string) =>
-      io.exec({
-        exec_id: id,
-        argv: ['sh', '-c', script],
-        label: script,
-        env: { PATH: process.env.PATH ?? '' },
-        detach: true,
-      });
-    await exec('ex-1', 'echo eins').exit;
-    const told = async () => {
-      const lines: string[] = [];
-      for await (const line of io.console({ lines: 100, follow: false })) lines.push(line);
-      return lines;
-    };
-    await until('the line', async () => (await told()).some((line) => line.endsWith(' eins')));
-    const following = io.console({ lines: 0, follow: true })[Symbol.asyncIterator]();
-    const next = following.next();
-    await io.ping();
-    await exec('ex-2', 'echo zwei').exit;
-    expect((await next).value).toContain('zwei');
-    await following.return?.();
-    await io.ping();
+    test('a port where nothing listens is unavailable', async () => {
+      const io = await (await startAgent()).open();
+      await expect(io.connect(1)).rejects.toMatchObject({ code: 'unavailable' });
+    });
+
+    test('destroy reaches the peer, and a slow peer slows the writer', async () => {
+      const io = await (await startAgent()).open();
+      const sockets: Socket[] = [];
+      const port = await listen((socket) => void sockets.push(socket.pause()));
+      const duplex = await io.connect(port);
+      let taken = 0;
+      const write = () =>
+        duplex.write(Buffer.alloc(65_536), (error) => {
+          if (error) return;
+          taken += 65_536;
+          write();
+        });
+      write();
+      for (let turn = 0; turn < 50; turn += 1) await io.ping();
+      expect(taken).toBeLessThan(32 * 1024 * 1024);
+      duplex.destroy();
+      const [peer] = sockets;
+      peer?.resume();
+      await until('the peer to hear', () => peer?.readableEnded || peer?.destroyed);
+    });
   });
-});
+
+for (const { way, startAgent } of AGENTS)
+  describeWith(['cc'], `the console ${way}`, () => {
+    test('tells what detached commands said, and follows', async () => {
+      const io = await (await startAgent()).open();
+      const exec = (id: string, script: string) =>
+        io.exec({
+          exec_id: id,
+          argv: ['sh', '-c', script],
+          label: script,
+          env: { PATH: process.env.PATH ?? '' },
+          detach: true,
+        });
+      await exec('ex-1', 'echo eins').exit;
+      const told = async () => {
+        const lines: string[] = [];
+        for await (const line of io.console({ lines: 100, follow: false })) lines.push(line);
+        return lines;
+      };
+      await until('the line', async () => (await told()).some((line) => line.endsWith(' eins')));
+      const following = io.console({ lines: 0, follow: true })[Symbol.asyncIterator]();
+      const next = following.next();
+      await io.ping();
+      await exec('ex-2', 'echo zwei').exit;
+      expect((await next).value).toContain('zwei');
+      await following.return?.();
+      await io.ping();
+    });
+  });

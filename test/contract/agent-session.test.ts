@@ -163,11 +163,7 @@ describeWith(['cc'], 'sessions of the real agent', () => {
         clock: realClock(),
         random: realRandom(),
       });
-      const session = new Session(
-        { stream, clock: realClock(), logger: silentLogger },
-        reopened.tag,
-        reopened.rest,
-      );
+      const session = new Session({ stream, clock: realClock(), logger: silentLogger }, reopened);
       await session.requests.call('ping', (reader) => [reader.u64(), reader.u32()]);
       session.close();
       await session.closed;

@@ -25,7 +25,13 @@ export function clocked({ store, put }: Given): void {
     const claimed = sandboxRecord();
     await store().sandboxes.reserve(claimed, NO_CAP, [], CLAIM);
     await store().workers.heard('w1', { rpc_url: 'http://w1:1', providers: ['userspace'] }, stamp(5), 10);
-    const placement = { local: false, remote: true, heartbeat_after: stamp(0), lease_until: stamp(90) };
+    const placement = {
+      local: false,
+      remote: true,
+      sessions: false,
+      heartbeat_after: stamp(0),
+      lease_until: stamp(90),
+    };
     const leased = sandboxRecord();
     await store().sandboxes.reserve(leased, { ...NO_CAP, placement }, []);
     expect(await store().sandboxes.get(live.id)).toMatchObject({ expires_at: stamp(600) });

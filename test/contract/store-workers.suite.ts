@@ -7,7 +7,13 @@ import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts'
 import type { Given } from './store.suite.ts';
 
 const MOST = 100;
-const PLACEMENT = { heartbeat_after: stamp(-60), local: true, remote: true, lease_until: stamp(90) };
+const PLACEMENT = {
+  heartbeat_after: stamp(-60),
+  local: true,
+  remote: true,
+  sessions: false,
+  lease_until: stamp(90),
+};
 const REMOTE: HeartbeatBody = {
   ...{ hostname: 'h', status: 'online', providers: ['userspace'], capabilities: ['exec'] },
   ...{ capacity: { max_sandboxes: 2, memory_mb: 8, vcpus: 4 }, rpc_url: 'http://10.0.0.2:1', version: '1' },

@@ -70,6 +70,7 @@ const TABLE: Record<string, Allowance> = {
       'store/store.ts',
       'store/seam',
       'providers/provider.ts',
+      'agent/sessions.ts',
     ],
     packages: [],
     types: ['agent', 'providers/registry.ts'],
@@ -85,10 +86,10 @@ const TABLE: Record<string, Allowance> = {
   },
   docgen: { folders: ['schema', 'http'], packages: [] },
   worker: {
-    folders: ['schema', 'domain', 'providers/provider.ts', 'http'],
+    folders: ['schema', 'domain', 'agent/sessions.ts', 'providers/provider.ts', 'http'],
     packages: ['fastify'],
-    // It receives a journal and a connection pool.
-    types: ['store/seam', 'providers/outgoing'],
+    // It receives a journal, a connection pool and a sandbox's inside.
+    types: ['agent', 'store/seam', 'providers/outgoing'],
   },
   ops: {
     folders: ['schema', 'domain', 'config', 'redact', 'host', 'store', 'providers', 'client'],
@@ -101,7 +102,8 @@ const TABLE: Record<string, Allowance> = {
     folders: [
       ...['app', 'ops', 'config', 'host', 'schema', 'domain', 'client'],
       // Rows that judge one part build that part by itself.
-      ...['store', 'control', 'events', 'redact', 'providers/provider.ts', 'test/support/memory-store'],
+      ...['store', 'control', 'events', 'redact', 'agent/sessions.ts', 'providers/provider.ts'],
+      'test/support/memory-store',
     ],
     packages: ['better-sqlite3', 'undici'],
   },

@@ -12,6 +12,7 @@ import type { Config } from '../../schema/config.ts';
 import type { SandboxRecord, Store } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Previews } from '../api/previews.ts';
+import type { Runtimes } from '../runtime/runtimes.ts';
 import type { SandboxAccess } from './session-access.ts';
 
 const DEFAULT_TTL_MS = 3_600_000;
@@ -22,7 +23,7 @@ const VISITOR: Caller = { role: 'admin', actor: 'system:preview', credential: 'p
 export interface PreviewsDeps {
   server: Config['server'];
   store: Pick<Store, 'instance'>;
-  providers: ProviderSet;
+  runtimes: Pick<Runtimes, 'capabilities'>;
   access: SandboxAccess;
   clock: Clock;
 }
@@ -36,7 +37,7 @@ export function previews(deps: PreviewsDeps): Previews {
     async link(id, { port, ttl }, caller, seen) {
       if (domain === '') throw noDomain();
       const row = await access.find(id, caller);
-      requireConnect(deps.providers, row);
+      await requireConnect(deps, row);
       if (!isSigned && ttl !== undefined) throw noTtl();
       const target = { sandbox_id: row.id, port };
       const end = isSigned ? endOf(row, ttl, clock.now()) : Date.parse(row.expires_at);
@@ -70,9 +71,9 @@ function originOf(
 }
 
 async function openPort(deps: PreviewsDeps, target: PreviewTarget, signal: AbortSignal): Promise<Duplex> {
-  const { access, providers } = deps;
+  const { access } = deps;
   const row = await access.find(target.sandbox_id, VISITOR);
-  requireConnect(providers, row);
+  await requireConnect(deps, row);
   const held = await access.open(row, signal);
   try {
     const tunnel = await held.io.connect(target.port, signal);
@@ -85,17 +86,18 @@ async function openPort(deps: PreviewsDeps, target: PreviewTarget, signal: Abort
   }
 }
 
-/** Whether the ports of such a sandbox can be reached. Calls into a sandbox of another worker are not routed there. */
+/** Whether the ports of such a sandbox can be reached, as far as its worker has said. */
 export function hasPreviews(
   { all }: Pick<ProviderSet, 'all'>,
   { provider, worker_id }: Pick<SandboxRecord, 'provider' | 'worker_id'>,
+  workerCan: (worker_id: string, capability: string) => boolean,
 ): boolean {
-  if (worker_id !== LOCAL_WORKER) return false;
+  if (worker_id !== LOCAL_WORKER) return workerCan(worker_id, `${provider}/connect`);
   return all.some(({ kind, capabilities }) => kind === provider && capabilities.includes('connect'));
 }
 
-function requireConnect(providers: ProviderSet, { provider }: SandboxRecord): void {
-  if (providers.get(provider).capabilities.includes('connect')) return;
+async function requireConnect({ runtimes }: PreviewsDeps, row: SandboxRecord): Promise<void> {
+  if ((await runtimes.capabilities(row)).includes('connect')) return;
   throw new ServiceError('not_implemented', 'This sandbox has no previews: it has no network of its own.', {
     remedy: 'Spawn it with a provider that lists the capability connect.',
   });

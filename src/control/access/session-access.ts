@@ -1,15 +1,16 @@
 // Opens sandboxes: from id and caller to an open session, and what follows when the sandbox does not answer. Every
 // exec and file call uses it.
 import type { SandboxIo } from '../../agent/io.ts';
-import { asServiceError, SandboxMissing } from '../../domain/errors.ts';
+import type { SessionHold, Sessions } from '../../agent/sessions.ts';
+import { asServiceError, SandboxMissing, ServiceError } from '../../domain/errors.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Finder } from '../records/find.ts';
 import { endedSandbox, unknownSandbox } from '../records/views.ts';
 import type { LivenessChecker } from '../runtime/liveness.ts';
-import { requireLocal } from '../runtime/runtimes.ts';
-import type { SessionHold, Sessions } from '../runtime/sessions.ts';
+import type { Runtime, Runtimes } from '../runtime/runtimes.ts';
 
 /** A sandbox held open for one call. */
 export interface OpenSandbox {
@@ -23,7 +24,8 @@ export interface OpenSandbox {
 export interface SandboxAccessDeps {
   sandboxes: Pick<SandboxStore, 'get'>;
   find: Finder;
-  sessions: Sessions;
+  runtimes: Pick<Runtimes, 'capabilities'>;
+  sessions: Sessions<Runtime>;
   liveness: LivenessChecker;
 }
 
@@ -36,12 +38,22 @@ export class SandboxAccess {
 
   /**
    * The row. Throws `not_found` when unknown or ended, `conflict` while it is being created or destroyed,
-   * `not_implemented` on another worker.
+   * `not_implemented` on a worker without sessions.
    */
   async find(id: string, caller: Caller): Promise<SandboxRecord> {
     const row = await this.#deps.find.usable(id, caller);
-    requireLocal(row);
+    await this.#requireReachable(row);
     return row;
+  }
+
+  /** Throws `not_implemented` for a sandbox of a worker whose inside cannot be reached. */
+  async #requireReachable(row: SandboxRecord): Promise<void> {
+    if (row.worker_id === LOCAL_WORKER || (await this.#deps.runtimes.capabilities(row)).length > 0) return;
+    throw new ServiceError(
+      'not_implemented',
+      `The sandbox runs on worker ${row.worker_id}, which opens no sessions: exec, files, logs and previews do not reach it.`,
+      { remedy: 'Update the worker, and set worker.sessions on it.' },
+    );
   }
 
   /** Its session. Throws `unavailable` when the sandbox does not answer, `not_found` when it has ended. */

@@ -1,4 +1,6 @@
 // Work that no request starts: deadlines, reconciliation, retention. Started and stopped together.
+
+import type { Sessions } from '../../agent/sessions.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
@@ -8,7 +10,7 @@ import type { Settings } from '../records/settings.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
 import type { LivenessChecker } from '../runtime/liveness.ts';
-import type { Sessions } from '../runtime/sessions.ts';
+import type { Runtime } from '../runtime/runtimes.ts';
 import type { AuditTrail } from '../system/audit.ts';
 import type { BucketRateLimits } from '../system/rate-limits.ts';
 import type { LeaseMonitor } from '../workers/lease-monitor.ts';
@@ -34,7 +36,7 @@ export interface BackgroundDeps {
   localWorker: LocalWorker;
   leaseMonitor: LeaseMonitor;
   destroyer: Destroyer;
-  sessions: Sessions;
+  sessions: Sessions<Runtime>;
   vms: Vms;
   spawns: InFlightSpawns;
   prewarm: Prewarm;

@@ -2,6 +2,7 @@
 // open. Here
 // is what a row of the pool has instead of a runtime.
 import type { PoolUser, UserIo } from '../../agent/io.ts';
+import type { SessionHold } from '../../agent/sessions.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { PoolVm } from '../../domain/pool.ts';
@@ -11,7 +12,6 @@ import { agentLifeMs } from '../../domain/ttl.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 import type { Runtime, Runtimes } from '../runtime/runtimes.ts';
-import type { SessionHold } from '../runtime/sessions.ts';
 import { atHome } from './home.ts';
 import { type Vms, vmEnded } from './vms.ts';
 
@@ -24,7 +24,7 @@ export interface TenantsDeps {
   clock: Clock;
 }
 
-export function tenants(deps: TenantsDeps): Runtimes {
+export function tenants(deps: TenantsDeps): Omit<Runtimes, 'capabilities'> {
   const { pool, vms } = deps;
   return {
     async create({ row, image, strict }, signal) {

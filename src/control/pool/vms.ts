@@ -1,5 +1,6 @@
 // The life of the VMs of the pool: created for their first sandbox, ended with their last. They have no name for
 // callers and appear in no list of sandboxes.
+import { type SessionHold, Sessions } from '../../agent/sessions.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { NotStarted } from '../../domain/not-started.ts';
 import type { PoolVm } from '../../domain/pool.ts';
@@ -8,7 +9,7 @@ import { abortable } from '../../domain/timeout.ts';
 import type { ProviderSet, RuntimeRef, RuntimeState } from '../../providers/provider.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
 import { destroyedMeanwhile } from '../runtime/in-flight-spawns.ts';
-import { type SessionHold, Sessions } from '../runtime/sessions.ts';
+import type { Runtime } from '../runtime/runtimes.ts';
 
 export const VM_EPOCH = 1;
 /** Delays of repeated checks: other sandboxes may take time to end. */
@@ -30,7 +31,7 @@ interface Making {
 
 export class Vms {
   readonly #deps: VmsDeps;
-  readonly #sessions: Sessions;
+  readonly #sessions: Sessions<Runtime>;
   readonly #makings = new Map<string, Making>();
   readonly #ends = new Map<string, Promise<void>>();
   /** VMs that an earlier process left unfinished and that are not retired yet. */

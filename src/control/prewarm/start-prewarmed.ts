@@ -1,18 +1,19 @@
 // Starts and ends one prewarmed sandbox. Its row is written before its runtime exists and deleted after the runtime
 // has ended, so that a restart finds every one.
+import type { SessionHold, Sessions } from '../../agent/sessions.ts';
 import { MAX_DURATION_MS } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../../store/seam/prewarmed.ts';
-import type { SessionHold, Sessions } from '../runtime/sessions.ts';
+import type { Runtime } from '../runtime/runtimes.ts';
 import { runSetup, type SetupDeps } from '../runtime/setup.ts';
 import type { Want } from './prewarm-plan.ts';
 
 export interface StartPrewarmedDeps extends SetupDeps {
   warm: PrewarmedStore;
   providers: ProviderSet;
-  sessions: Pick<Sessions, 'acquire' | 'end'>;
+  sessions: Pick<Sessions<Runtime>, 'acquire' | 'end'>;
 }
 
 export interface Made {

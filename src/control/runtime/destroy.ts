@@ -1,6 +1,7 @@
 // Ends a sandbox, from every state and any number of times: mark the row (compare-and-swap) → end the runtime → store
 // the last event and `destroyed`. If the end cannot be confirmed, the row stays `destroying` and the end is retried.
 import { type SystemEnd, systemEnd } from '../../domain/actor.ts';
+import type { Sessions } from '../../agent/sessions.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
@@ -12,8 +13,7 @@ import { EventLoopYield } from '../async/event-loop-yield.ts';
 import { KeyedQueue } from '../async/keyed-queue.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { InFlightSpawns } from './in-flight-spawns.ts';
-import type { Runtimes } from './runtimes.ts';
-import type { Sessions } from './sessions.ts';
+import type { Runtime, Runtimes } from './runtimes.ts';
 
 /**
  * Concurrent ends by lane: this server, each other worker, and lost runtimes, so that a worker that hangs does not
@@ -31,7 +31,7 @@ export interface DestroyDeps {
   sandboxes: SandboxStore;
   runtimes: Pick<Runtimes, 'destroy' | 'inspect'>;
   publisher: Publisher;
-  sessions: Sessions;
+  sessions: Sessions<Runtime>;
   spawns: InFlightSpawns;
   /** Shared with everything that moves a deadline. */
   lock: KeyedLock;

@@ -1,6 +1,8 @@
 // Checks whether a sandbox that did not answer still lives. It may answer (`running`), be silent while its runtime
 // exists (`unhealthy`), or be lost (the row ends as `destroyed` with `runtime_lost`). It is lost when its runtime was
 // missing twice, a second apart; in between the result is `unknown` and calls get 503.
+
+import type { Sessions } from '../../agent/sessions.ts';
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { RuntimeState } from '../../providers/provider.ts';
@@ -9,18 +11,18 @@ import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Destroyer } from './destroy.ts';
 import { AGAIN_MS, MissingRuntimes } from './missing.ts';
-import type { Runtimes } from './runtimes.ts';
-import type { Sessions } from './sessions.ts';
+import type { Runtime, Runtimes } from './runtimes.ts';
 
 /** Concurrent second checks: each waits for a commit if it finds the same. */
 const AT_ONCE = 64;
+const MOST_SILENT = 10_000;
 
 export type Liveness = 'answers' | 'silent' | 'lost' | 'unknown';
 
 export interface LivenessDeps {
   sandboxes: SandboxStore;
   runtimes: Pick<Runtimes, 'inspect'>;
-  sessions: Sessions;
+  sessions: Sessions<Runtime>;
   destroyer: Destroyer;
   publisher: Publisher;
   clock: Clock;
@@ -31,6 +33,8 @@ export class LivenessChecker {
   readonly #deps: LivenessDeps;
   readonly #running = new Map<string, Promise<Liveness>>();
   readonly #missing: MissingRuntimes;
+  /** Sandboxes whose runtime exists while their agent does not answer. */
+  readonly #silent = new Set<string>();
   readonly #looks = new ConcurrencyLimit(AT_ONCE);
   #stopped = false;
 
@@ -61,7 +65,13 @@ export class LivenessChecker {
 
   /** The sandbox has just answered: an `unhealthy` one is `running` again. */
   async answered(row: SandboxRecord): Promise<void> {
+    this.#silent.delete(row.id);
     if (row.state === 'unhealthy') await this.#move(row, 'running');
+  }
+
+  /** Whether the agent did not answer when it was asked last. Then a worker that is heard does not make the row `running`. */
+  isSilent(id: string): boolean {
+    return this.#silent.has(id);
   }
 
   /** Stops second checks. */
@@ -73,6 +83,7 @@ export class LivenessChecker {
     const row = await this.#deps.sandboxes.get(id);
     if (row?.state !== 'running' && row?.state !== 'unhealthy') {
       this.#missing.forget(id);
+      this.#silent.delete(id);
       return 'lost';
     }
     if ((await this.#inspect(row)) !== 'running') {
@@ -85,6 +96,8 @@ export class LivenessChecker {
       await this.answered(row);
       return 'answers';
     }
+    if (this.#silent.size >= MOST_SILENT) this.#silent.clear();
+    this.#silent.add(id);
     if (row.state === 'running') await this.#move(row, 'unhealthy');
     return 'silent';
   }

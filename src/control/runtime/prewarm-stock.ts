@@ -1,7 +1,8 @@
 // The prewarmed sandboxes of this process, in memory beside their rows. Taking one is synchronous, so that no two
 // spawns get the same.
+
+import type { SessionHold } from '../../agent/sessions.ts';
 import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
-import type { SessionHold } from './sessions.ts';
 
 /** `unsure`: a spawn took it and does not know whether the database agreed. */
 export type PrewarmState = 'starting' | 'ready' | 'taken' | 'unsure' | 'ending';

@@ -1,7 +1,6 @@
 // What a sandbox row runs on: its own runtime at its provider, or a user in a VM of the pool (tenants.ts). Everything
 // that starts, reaches or ends sandboxes uses this, so that no other code tells the two apart.
 import type { SandboxIo } from '../../agent/io.ts';
-import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Created, ProviderSet, RuntimeSpec, RuntimeState } from '../../providers/provider.ts';
@@ -27,6 +26,8 @@ export interface Runtimes {
   /** Idempotent; resolves only when nothing of it is left. */
   destroy(row: Runtime, signal: AbortSignal): Promise<void>;
   attach(row: Runtime, signal: AbortSignal): Promise<SandboxIo>;
+  /** What can be done inside it; nothing on a worker without sessions. Throws `unavailable` for a worker that cannot be called. */
+  capabilities(row: Runtime): Promise<readonly string[]>;
 }
 
 export interface RuntimesDeps {
@@ -34,7 +35,7 @@ export interface RuntimesDeps {
   clock: Clock;
   logger: Logger;
   /** Handles rows with a `vm_id`. */
-  tenants: Runtimes;
+  tenants: Omit<Runtimes, 'capabilities'>;
   /** Handles rows of other workers. */
   remote: Runtimes;
 }
@@ -53,6 +54,7 @@ export function runtimes({ providers, logger, tenants, remote, clock }: Runtimes
       else await of(row).destroy(row, signal);
     },
     attach: (row, signal) => of(row).attach(row, signal),
+    capabilities: (row) => (of(row) === remote ? remote : own).capabilities(row),
   };
 }
 
@@ -77,6 +79,7 @@ function ownRuntimes(providers: ProviderSet, clock: Clock): Runtimes {
     inspect: (row, signal) => providers.get(row.provider).inspect(refOf(row), signal),
     destroy: (row, signal) => providers.get(row.provider).destroy(refOf(row), signal),
     attach: (row, signal) => providers.get(row.provider).attach(refOf(row), signal),
+    capabilities: async ({ provider }) => providers.get(provider).capabilities,
   };
 }
 
@@ -93,14 +96,4 @@ export function runtimeSpec({ row, image, strict }: RuntimePlan): RuntimeSpec {
     ...(account !== undefined && { account }),
     ...(strict && { strict }),
   };
-}
-
-/** Throws `not_implemented` for a sandbox that another worker runs. */
-export function requireLocal({ worker_id }: { worker_id: string }): void {
-  if (worker_id === LOCAL_WORKER) return;
-  throw new ServiceError(
-    'not_implemented',
-    'The sandbox runs on another worker: exec, files, logs and previews do not reach it.',
-    { remedy: 'Spawn it while this server has capacity.' },
-  );
 }

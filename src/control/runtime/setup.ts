@@ -1,20 +1,19 @@
 // Runs the setup commands of a template in order, before the sandbox is `running`, so that nobody sees a partial
 // setup. Their output goes to the console of the sandbox; the end of it, and the failed command, into the error.
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
+import type { Sessions } from '../../agent/sessions.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { execArgv, execEnv, execLabel, execTimeoutMs } from '../../domain/exec-request.ts';
 import { OutputTail } from '../../domain/output.ts';
 import type { Clock, Ids, Logger } from '../../domain/ports.ts';
-import type { ProviderSet } from '../../providers/provider.ts';
 import type { Settings } from '../records/settings.ts';
-import type { Runtime } from './runtimes.ts';
-import type { Sessions } from './sessions.ts';
+import type { Runtime, Runtimes } from './runtimes.ts';
 
 const KEPT_BYTES = 4096;
 
 export interface SetupDeps {
-  sessions: Pick<Sessions, 'acquire'>;
-  providers: Pick<ProviderSet, 'get'>;
+  sessions: Pick<Sessions<Runtime>, 'acquire'>;
+  runtimes: Pick<Runtimes, 'capabilities'>;
   settings: Settings;
   ids: Ids;
   clock: Clock;
@@ -74,7 +73,7 @@ async function runCommand(deps: SetupDeps, io: SandboxIo, step: Step, signal: Ab
 
 /** Runs detached where the sandbox supports it: then its output also appears in the console. */
 async function start(
-  { providers, ids }: SetupDeps,
+  { runtimes, ids }: SetupDeps,
   io: SandboxIo,
   { target, command, timeoutMs }: Step,
   signal: AbortSignal,
@@ -86,7 +85,7 @@ async function start(
     env: execEnv(target.env),
     timeoutMs,
   };
-  if (!providers.get(target.provider).capabilities.includes('detach')) return io.exec(spec, signal);
+  if (!(await runtimes.capabilities(target)).includes('detach')) return io.exec(spec, signal);
   await io.exec({ ...spec, detach: true }, signal).exit;
   return io.execs.attach(spec.exec_id, true, signal);
 }

@@ -91,15 +91,12 @@ function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
   return { ...plan, row: { ...row, vcpus: plan.vcpus }, warnings: [] };
 }
 
-/**
- * In a pool this server runs all sandboxes. It also runs those with setup commands, since workers cannot be called for
- * commands.
- */
+/** In a pool this server runs all sandboxes. Setup commands need a worker with sessions. */
 export function placementOf(
   { fleet, settings }: Pick<ReserveDeps, 'fleet' | 'settings'>,
   { setup }: Pick<SpawnPlan, 'setup'>,
   provider: Provider,
 ): PlacementLimits {
-  const remote = settings.pool === undefined && setup.length === 0;
-  return fleet.placement({ local: isLocal(provider), remote });
+  const remote = settings.pool === undefined;
+  return fleet.placement({ local: isLocal(provider), remote, sessions: setup.length > 0 });
 }

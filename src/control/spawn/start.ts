@@ -22,7 +22,7 @@ export interface StartDeps extends SetupDeps {
   sandboxes: Pick<SandboxStore, 'transition'>;
   publisher: Publisher;
   rollback: Rollback;
-  runtimes: Pick<Runtimes, 'create'>;
+  runtimes: Pick<Runtimes, 'create' | 'capabilities'>;
   deadlines: Pick<AgentDeadlines, 'set'>;
   logger: Logger;
 }

@@ -107,7 +107,7 @@ async function reserve(
   const types = ['sandbox.created', 'sandbox.running'] as const;
   const events = types.map((type) => publisher.draft(type, row, row.created_by));
   try {
-    const placement = fleet.placement({ local: true, remote: false });
+    const placement = fleet.placement({ local: true, remote: false, sessions: false });
     const limits = { ...settings.limits(row.provider as ProviderKind), placement };
     return await sandboxes.reserve(row, limits, events, claim, { response });
   } catch (error) {

@@ -6,6 +6,7 @@ import { allowsLoopbackRpc } from '../../domain/loopback.ts';
 import type { PlacementLimits } from '../../domain/placement.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
+import { SESSIONS } from '../../domain/worker-capabilities.ts';
 import type { ProviderSet, RemoteProviders, RemoteWorker } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
 import type { WorkerRecord } from '../../store/seam/workers.ts';
@@ -37,10 +38,14 @@ export interface Fleet {
   leases: Leases;
   local: LocalWorker;
   stats: WorkerStats;
+  /** Whether a worker has said, in its last heartbeats, that it can do this and that its sandboxes can be reached. */
+  can(worker_id: string, capability: string): boolean;
+  /** Takes over what workers have said. */
+  learn(workers: readonly Pick<WorkerRecord, 'id' | 'capabilities'>[]): void;
   /** The address of a worker; undefined where this server calls no workers, or cannot call this one. */
   callee(worker: Pick<WorkerRecord, 'id' | 'rpc_url'>): RemoteWorker | undefined;
   /** Where a sandbox may run now; `local`: this server could run it, `remote`: other workers could. */
-  placement(where: { local: boolean; remote: boolean }): PlacementLimits;
+  placement(where: { local: boolean; remote: boolean; sessions: boolean }): PlacementLimits;
   /** The providers of workers that can be called. */
   offered(): Promise<ReadonlySet<string>>;
   /** Makes the worker of the row renew its lease and apply its deadline. */
@@ -58,14 +63,24 @@ export function fleetOf(deps: FleetDeps): Fleet {
   const given = { ...deps, workers: store.workers, leases, secrets, terms };
   const callee = ({ id, rpc_url }: Pick<WorkerRecord, 'id' | 'rpc_url'>) =>
     remote && rpc_url !== undefined ? { id, rpc_url, secret: secrets.of(id) } : undefined;
+  const abilities = new Map<string, readonly string[]>();
+  const learn: Fleet['learn'] = (workers) => {
+    for (const { id, capabilities } of workers) abilities.set(id, capabilities);
+  };
   return {
     terms,
     leases,
     callee,
+    learn,
+    can: (worker_id, capability) => {
+      const said = abilities.get(worker_id) ?? [];
+      return said.includes(SESSIONS) && said.includes(capability);
+    },
     local: new LocalWorker(given),
     stats: workerStats(given),
-    placement: ({ local, remote: others }) => ({
+    placement: ({ local, remote: others, sessions }) => ({
       local,
+      sessions,
       remote: others && remote !== undefined,
       lease_until: leases.until(),
       heartbeat_after: new Date(clock.now() - terms.staleMs).toISOString(),
@@ -79,13 +94,14 @@ export function fleetOf(deps: FleetDeps): Fleet {
       workerRegistry({
         ...given,
         roomChanged,
+        learn,
         allowLoopback: allowsLoopbackRpc(config.current()),
         shutdown: (worker) => shutdown(remote, callee(worker)),
       }),
   };
 
   async function renew({ id, worker_id, expires_at }: Parameters<Fleet['renew']>[0]): Promise<void> {
-    const [lease, worker] = [await leases.toEnd(id), await store.workers.get(worker_id)];
+    const [lease, worker] = [await leases.toCall(id), await store.workers.get(worker_id)];
     const callable = worker && callee(worker);
     if (!remote || !lease || !callable) return;
     const left = formatDuration(Math.max(0, Date.parse(expires_at) - clock.now()));

@@ -8,8 +8,8 @@ import { KeyedQueue } from '../async/keyed-queue.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
 import type { Rollback } from '../runtime/rollback.ts';
-import type { Leases } from './leases.ts';
-import { isStale, type WorkerTerms } from './worker-terms.ts';
+import type { Fleet } from './fleet.ts';
+import { isStale } from './worker-terms.ts';
 
 const EVERY_MS = 5000;
 /** This long after its lease ended, nothing of a sandbox is left on its worker. */
@@ -18,11 +18,12 @@ export const LOST_AFTER_MS = 30_000;
 const ABANDONED_AT_ONCE = 8;
 
 export interface LeaseMonitorDeps {
-  fleet: { leases: Leases; terms: WorkerTerms };
+  fleet: Pick<Fleet, 'leases' | 'terms' | 'learn'>;
   store: { workers: Pick<WorkerStore, 'list'> };
   sandboxes: SandboxStore;
   spawns: InFlightSpawns;
   destroyer: Destroyer;
+  liveness: { isSilent(id: string): boolean };
   rollback: Rollback;
   clock: Clock;
   logger: Logger;
@@ -64,7 +65,9 @@ export class LeaseMonitor {
     const { fleet, store } = this.#deps;
     const leases = await fleet.leases.list();
     if (leases.length === 0) return;
-    const workers = new Map((await store.workers.list()).map((worker) => [worker.id, worker]));
+    const all = await store.workers.list();
+    fleet.learn(all);
+    const workers = new Map(all.map((worker) => [worker.id, worker]));
     for (const lease of leases) await this.#judge(lease, workers.get(lease.holder_id), atStart);
   }
 
@@ -76,7 +79,7 @@ export class LeaseMonitor {
     else if (row?.state === 'destroying') {
       if (atStart || overMs >= LOST_AFTER_MS) destroyer.finishLater(row);
     } else if (row && overMs >= LOST_AFTER_MS) await this.#lost(row);
-    else if (row) await this.#settle(row, overMs < 0 && this.#isHeard(worker) ? 'running' : 'unhealthy');
+    else if (row) await this.#settle(row, overMs < 0 && this.#isFound(row, worker) ? 'running' : 'unhealthy');
   }
 
   /**
@@ -90,9 +93,10 @@ export class LeaseMonitor {
     if (row?.state === 'creating') await rollback(row);
   }
 
-  #isHeard(worker: WorkerRecord | undefined): boolean {
-    const { clock, fleet } = this.#deps;
-    return worker !== undefined && !isStale(worker, fleet.terms, clock.now());
+  /** The worker is heard, and the agent did not fail to answer. */
+  #isFound({ id }: SandboxRecord, worker: WorkerRecord | undefined): boolean {
+    const { clock, fleet, liveness } = this.#deps;
+    return worker !== undefined && !isStale(worker, fleet.terms, clock.now()) && !liveness.isSilent(id);
   }
 
   async #lost({ id, worker_id }: SandboxRecord): Promise<void> {

@@ -45,8 +45,8 @@ export class Leases {
     return this.#signed(lease);
   }
 
-  /** A lease for ending its sandbox: of the current generation and valid now, whatever its end was. */
-  async toEnd(id: string): Promise<Lease | undefined> {
+  /** A lease to present with a call that does not renew it: of the current generation and valid now, whatever its end was. */
+  async toCall(id: string): Promise<Lease | undefined> {
     const lease = await this.#deps.leases.get(id);
     if (!lease) return undefined;
     const leftMs = Date.parse(lease.expires_at) - this.#deps.clock.now();

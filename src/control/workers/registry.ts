@@ -35,6 +35,8 @@ export interface RegistryDeps {
   shutdown(worker: WorkerRecord): Promise<void>;
   /** Called when capacity may have increased. */
   roomChanged(): void;
+  /** Called with what a worker said. */
+  learn(workers: readonly WorkerRecord[]): void;
 }
 
 export function workerRegistry(deps: RegistryDeps): Workers {
@@ -72,13 +74,14 @@ export function workerRegistry(deps: RegistryDeps): Workers {
 }
 
 async function heard(
-  { workers, secrets, clock, roomChanged }: RegistryDeps,
+  { workers, secrets, clock, roomChanged, learn }: RegistryDeps,
   id: string,
   body: HeartbeatBody,
   identity: WorkerIdentity | undefined,
 ): Promise<WorkerRecord> {
   const worker = await workers.heard(id, body, new Date(clock.now()).toISOString(), MOST_WORKERS);
   if (identity) secrets.proved(id, identity.secret);
+  learn([worker]);
   roomChanged();
   return worker;
 }

@@ -1,13 +1,15 @@
 // The runtimes of rows of other workers: calls the worker under the lease of the row. A worker is called to create,
-// inspect, end and renew, and for nothing inside a sandbox.
+// inspect, end and renew, and its sandboxes are used over sessions.
+import type { SandboxIo } from '../../agent/io.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
+import { workerCapabilities } from '../../domain/worker-capabilities.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
-import { type Runtime, type Runtimes, requireLocal, runtimeSpec } from '../runtime/runtimes.ts';
+import { type Runtime, type Runtimes, runtimeSpec } from '../runtime/runtimes.ts';
 import type { Fleet } from './fleet.ts';
 import { LOST_AFTER_MS } from './lease-monitor.ts';
 
@@ -42,11 +44,30 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
       if (overMs === undefined) return;
       await whileLent(deps, row, { signal, withinMs: Math.max(LOST_AFTER_MS - overMs, BRIEFLY_MS) });
     },
-    attach: async ({ worker_id = LOCAL_WORKER }) => {
-      requireLocal({ worker_id });
-      throw new Error('a sandbox of this server came to the runtimes of others');
+    attach: (row, signal) => attached(deps, row, signal),
+    capabilities: async (row) => {
+      const { worker } = await workerOf(deps, row);
+      return workerCapabilities(worker, row.provider);
     },
   };
+}
+
+/** The lease may be renewed between reading it and the call; then its worker refuses the older one. */
+async function attached(deps: RemoteRuntimesDeps, row: Runtime, signal: AbortSignal): Promise<SandboxIo> {
+  const { leases } = deps.fleet;
+  const { id, runtime_id, epoch } = row;
+  const once = async () => {
+    const lease = await leases.toCall(id);
+    if (!lease) throw new ServiceError('unavailable', 'The worker no longer holds a lease of this sandbox.');
+    const attach = async () => (await providerOf(deps, row)).attach({ id, runtime_id, epoch, lease }, signal);
+    return { lease, io: await attach().catch((error: unknown) => ({ error })) };
+  };
+  const first = await once();
+  if (!('error' in first.io)) return first.io;
+  if ((await leases.toCall(id))?.generation === first.lease.generation) throw first.io.error;
+  const { io } = await once();
+  if ('error' in io) throw io.error;
+  return io;
 }
 
 /**
@@ -62,7 +83,7 @@ async function whileLent(
   const bound = { clock: deps.clock, ms: withinMs + TIMER_SLACK_MS, error: tooLate, signal };
   try {
     await withTimeout(bound, async (inTime) => {
-      const lease = await leases.toEnd(row.id);
+      const lease = await leases.toCall(row.id);
       const ref = { runtime_id: row.runtime_id, id: row.id, epoch: row.epoch };
       if (lease) await (await providerOf(deps, row)).destroy({ ...ref, lease }, inTime);
     });

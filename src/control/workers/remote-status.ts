@@ -16,6 +16,8 @@ export interface RemoteStatusDeps {
   sandboxes: Pick<SandboxStore, 'get' | 'transition'>;
   runtimes: Pick<Runtimes, 'inspect'>;
   destroyer: Destroyer;
+  /** Whether its agent is known not to answer: then an answer of its worker does not make it `running`. */
+  liveness: { isSilent(id: string): boolean };
   clock: Clock;
   logger: Logger;
 }
@@ -69,7 +71,7 @@ export class RemoteStatus {
   }
 
   async #learn(row: SandboxRecord): Promise<void> {
-    const { runtimes, clock, destroyer, sandboxes } = this.#deps;
+    const { runtimes, clock, destroyer, sandboxes, liveness } = this.#deps;
     const error = () => new Error('no answer within 2 s');
     const state = await withTimeout({ clock, ms: WITHIN_MS, error }, (signal) =>
       runtimes.inspect(row, signal),
@@ -79,7 +81,7 @@ export class RemoteStatus {
       if (!this.#missing.confirms(row)) return void clock.after(AGAIN_MS, () => void this.#again(row.id));
       const marked = await destroyer.mark(row.id, 'runtime_lost');
       if (marked) destroyer.finishLater(marked);
-    } else if (row.state === 'unhealthy') {
+    } else if (row.state === 'unhealthy' && !liveness.isSilent(row.id)) {
       const { id, epoch } = row;
       await sandboxes.transition({ id, from: ['unhealthy'], epoch, patch: { state: 'running' }, events: [] });
     }

@@ -13,8 +13,8 @@ const SINGLE = new Set([
   'x-worker-token',
   'idempotency-key',
   'last-event-id',
-  'x-worker-id',
-  'x-worker-token',
+  'x-worker-lease',
+  'x-svc-runtime',
 ]);
 const LENGTHS = new Set([...SINGLE].map((name) => name.length));
 

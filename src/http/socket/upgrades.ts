@@ -181,7 +181,7 @@ function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
 }
 
 /** RFC 9110 7.8: who does not know the protocol ignores the offer. */
-function serveAsPlain(server: Server, request: IncomingMessage, { socket, head }: Connection): void {
+export function serveAsPlain(server: Server, request: IncomingMessage, { socket, head }: Connection): void {
   const { method, url, httpVersion, rawHeaders } = request;
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -62,7 +62,7 @@ function judged({ what, loopbackAllowed }: ConnectOptions, address: string) {
 
 const MAX_HEADER_BYTES = 16 * 1024;
 
-export type ConnectionPool = Pick<Dispatcher, 'destroy' | 'request'>;
+export type ConnectionPool = Pick<Dispatcher, 'destroy' | 'dispatch' | 'request'>;
 
 /** Not `import()`, which caches a failure (a lack of descriptors, for example) for the life of the process. */
 const require = createRequire(import.meta.url);

@@ -6,6 +6,7 @@ import type { Clock } from '../../domain/ports.ts';
 import { type ConnectionPool, type ConnectOptions, openConnectionPool } from './connect.ts';
 import { tooLate, transportFault } from './faults.ts';
 import { type Reply, readReply } from './reply.ts';
+import { type Upgraded, upgradeConnection } from './upgrade.ts';
 
 const CONNECTIONS = 128;
 const MAX_REPLY_BYTES = 1024 * 1024;
@@ -42,13 +43,21 @@ export interface OutgoingRequest {
   maxBytes?: number;
 }
 
+export type UpgradeAsk = Required<Pick<OutgoingRequest, 'path' | 'headers' | 'withinMs'>> &
+  Pick<OutgoingRequest, 'signal'> & { protocol: string };
+
 export interface Outgoing {
   /**
    * Resolves with the head of any reply but a redirect; the body must be read or discarded. Rejects with an OutgoingFault
    * (`unavailable`, `provider_error`), or with the reason of `signal`. Never retries.
    */
   request(ask: OutgoingRequest): Promise<Reply>;
-  /** Ends requests in flight. Idempotent. */
+  /**
+   * Changes to another protocol on a connection of its own, which then belongs to the caller. Resolves with the stream, or
+   * with any other reply. Rejects as `request` does.
+   */
+  upgrade(ask: UpgradeAsk): Promise<Upgraded>;
+  /** Ends requests in flight, not streams. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -67,6 +76,7 @@ export function outgoing(options: OutgoingOptions): Outgoing {
   };
   return {
     request: (ask) => request(opened, { ...options, prefix }, ask),
+    upgrade: (ask) => upgrade(opened, { ...options, prefix }, ask),
     close: async () => {
       isClosed = true;
       await pool?.destroy().catch(() => undefined);
@@ -90,6 +100,28 @@ async function request(
   }
 }
 
+async function upgrade(
+  opened: () => ConnectionPool,
+  options: OutgoingOptions & { prefix: string },
+  ask: UpgradeAsk,
+): Promise<Upgraded> {
+  const { path, headers, protocol, withinMs: idleMs } = ask;
+  const limit = limits(options, ask);
+  try {
+    const request = {
+      path: `${options.prefix}${path}`,
+      headers: { ...options.headers, ...headers },
+      protocol,
+      idleMs,
+    };
+    return await upgradeConnection(opened(), request, limit.signal);
+  } catch (error) {
+    throw limit.aborted() ?? transportFault(options.what, error);
+  } finally {
+    limit.over();
+  }
+}
+
 interface Limits {
   signal: AbortSignal;
   aborted(): unknown;
@@ -99,7 +131,7 @@ interface Limits {
 /** The caller's signal and the deadline as one; the first cause is the reason. */
 function limits(
   { clock, what, timeoutMs }: OutgoingOptions,
-  { signal, withinMs = timeoutMs }: OutgoingRequest,
+  { signal, withinMs = timeoutMs }: Pick<OutgoingRequest, 'signal' | 'withinMs'>,
 ): Limits {
   signal?.throwIfAborted();
   const stop = new AbortController();

@@ -30,23 +30,15 @@ const answerFault = validator(RpcAnswer, 'The answer');
 
 /** Resolves with the result. Throws the error for the worker's code, `provider_error` for an invalid reply, or the reason of `signal`. */
 export async function callWorker<T>(
-  { clock, ids }: CallDeps,
+  deps: CallDeps,
   { worker, outgoing }: { worker: RemoteWorker; outgoing: Outgoing },
   { method, params, lease, fault, signal }: WorkerCall,
 ): Promise<T> {
-  const id = ids.uuid();
+  const id = deps.ids.uuid();
   const reply = await outgoing.request({
     method: 'POST',
     path: '/rpc',
-    headers: {
-      'x-worker-id': worker.id,
-      'x-worker-token': freshToken(worker.secret, {
-        worker_id: worker.id,
-        aud: 'worker:rpc',
-        jti: ids.uuid(),
-        now: clock.now(),
-      }),
-    },
+    headers: callHeaders(deps, worker),
     json: { id, method, worker_id: worker.id, params, ...(lease && { lease }) },
     maxBytes: MAX_REPLY_BYTES,
     signal,
@@ -60,6 +52,12 @@ export async function callWorker<T>(
   const isOurs = from.id === id && from.worker_id === worker.id;
   if (!isOurs || result === undefined || fault(result) !== undefined) throw strange();
   return result as T;
+}
+
+/** Who calls: with a token for this call alone. */
+export function callHeaders({ clock, ids }: CallDeps, { id, secret }: RemoteWorker): Record<string, string> {
+  const claims = { worker_id: id, aud: 'worker:rpc', jti: ids.uuid(), now: clock.now() } as const;
+  return { 'x-worker-id': id, 'x-worker-token': freshToken(secret, claims) };
 }
 
 /** The error of a reply that does not belong to a call, where its status is a refusal (by a proxy, perhaps). */
@@ -81,7 +79,7 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Clients get no details of credentials and leases, which concern this server and the worker only. */
-function refused(code: ErrorCode, text: string): ServiceError {
+export function refused(code: ErrorCode, text: string): ServiceError {
   const facts: ErrorFacts = { cause: new Error(text), remedy: 'Check the log of the worker.' };
   const words = MESSAGES[code];
   // A client needs to know the unmet parts of its strict spawn.

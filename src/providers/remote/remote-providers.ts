@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import { namesLoopback } from '../../domain/outgoing-address.ts';
-import type { Clock, Ids, Logger } from '../../domain/ports.ts';
+import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
 import type { Config } from '../../schema/config.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import { validator } from '../../schema/validator.ts';
@@ -14,7 +14,8 @@ import type { OutgoingTls } from '../outgoing/connect.ts';
 import { type Outgoing, outgoing } from '../outgoing/outgoing.ts';
 import type { Provider, RemoteProviders, RemoteWorker } from '../provider.ts';
 import { callWorker, type WorkerCall } from './call.ts';
-import { workerProvider } from './worker-provider.ts';
+import { openRemoteSession } from './session.ts';
+import { type OpenWorkerSession, workerProvider } from './worker-provider.ts';
 
 /** A last resort: the guard and the callers have shorter timeouts. */
 const LONGEST_MS = 120_000;
@@ -22,6 +23,7 @@ const LONGEST_MS = 120_000;
 export interface RemoteProvidersDeps {
   clock: Clock;
   ids: Ids;
+  random: Random;
   logger: Logger;
   allowLoopback: boolean;
   tls?: OutgoingTls | undefined;
@@ -55,7 +57,9 @@ export function remoteProviders(deps: RemoteProvidersDeps): RemoteProviders {
       const target = knownOf(worker);
       const before = target.providers.get(kind);
       if (before) return before;
-      const made = guard(workerProvider(kind as ProviderKind, callTo(target), deps.clock), deps);
+      const open: OpenWorkerSession = (wanted, signal) => openRemoteSession(deps, target, wanted, signal);
+      const ways = { call: callTo(target), open };
+      const made = guard(workerProvider(kind as ProviderKind, ways, deps.clock), deps);
       target.providers.set(kind, made);
       return made;
     },

@@ -1,9 +1,9 @@
-// A provider of another worker: sandboxes are created, inspected and destroyed by calls under a lease. Sessions are not
-// supported, and sandboxes are not listed because the worker may run others.
+// A provider of another worker: sandboxes are created, inspected and destroyed by calls under a lease, and used over sessions
+// (session.ts). Sandboxes are not listed because the worker may run others.
+import type { SandboxIo } from '../../agent/io.ts';
 
 import { keptWarnings } from '../../domain/differences.ts';
 import { formatDuration } from '../../domain/duration.ts';
-import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { printable } from '../../domain/printable.ts';
@@ -23,9 +23,19 @@ const SPAWNED = validator(RpcSpawnResult, 'result');
 const DESTROYED = validator(RpcDestroyResult, 'result');
 const STATUS = validator(RpcStatusResult, 'result');
 
+/** Opens a session into a sandbox of the worker. */
+export type OpenWorkerSession = (
+  target: { ref: RuntimeRef; provider: ProviderKind },
+  signal: AbortSignal,
+) => Promise<SandboxIo>;
+
 export type CallWorker = <T>(call: WorkerCall) => Promise<T>;
 
-export function workerProvider(kind: ProviderKind, call: CallWorker, clock: Clock): Provider {
+export function workerProvider(
+  kind: ProviderKind,
+  { call, open }: { call: CallWorker; open: OpenWorkerSession },
+  clock: Clock,
+): Provider {
   const target = ({ id, runtime_id }: RuntimeRef) => ({
     sandbox_id: id,
     provider: kind,
@@ -46,9 +56,7 @@ export function workerProvider(kind: ProviderKind, call: CallWorker, clock: Cloc
       const fault = aboutThat(DESTROYED, ref, kind);
       await call({ method: 'worker.destroy', params: target(ref), lease: ref.lease, fault, signal });
     },
-    attach: async () => {
-      throw new ServiceError('not_implemented', 'Sandboxes on other workers do not support this operation.');
-    },
+    attach: (ref, signal) => open({ ref, provider: kind }, signal),
     list: async () => [],
     close: async () => {},
   };

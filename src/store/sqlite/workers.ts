@@ -6,6 +6,7 @@ import {
   type PlacementLimits,
   placeSandbox,
 } from '../../domain/placement.ts';
+import { SESSIONS } from '../../domain/worker-capabilities.ts';
 import type { HeartbeatBody, WorkerStatus } from '../../schema/worker.ts';
 import { tooManyWorkers } from '../refusals.ts';
 import type { WorkerRecord, WorkerStore } from '../seam/workers.ts';
@@ -135,13 +136,14 @@ export function workerPlaces(db: Database): WorkerPlaces {
   const candidates = db.prepare<object, PlacementCandidate>(
     `SELECT id, max_sandboxes, (SELECT count(*) ${REMOTE} AND worker_id = workers.id) AS active FROM workers
        WHERE id <> 'local' AND drain = 0 AND status = 'online' AND rpc_url IS NOT NULL AND last_heartbeat > @heartbeat_after
+         AND (@sessions = 0 OR EXISTS (SELECT 1 FROM json_each(capabilities) WHERE value = '${SESSIONS}'))
          AND @provider IN (SELECT value FROM json_each(providers))`,
   );
   return {
     elsewhere: (provider) => elsewhere.get(provider) ?? 0,
-    find(provider, { local, remote, heartbeat_after }, is_full) {
+    find(provider, { local, remote, sessions, heartbeat_after }, is_full) {
       const hasLocal = local && !draining.get();
-      const others = remote ? candidates.all({ provider, heartbeat_after }) : [];
+      const others = remote ? candidates.all({ provider, heartbeat_after, sessions: Number(sessions) }) : [];
       return placeSandbox(hasLocal ? { is_full } : undefined, others);
     },
   };

@@ -2,7 +2,7 @@
 // SVC_TEST_AGENT names another build, for example the one under the sanitizers.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AgentIo } from '../../../src/agent/io.ts';
@@ -33,6 +33,25 @@ export interface RealAgent {
   errors(): string;
 }
 
+/** The same agent as it is used on a worker: `open` gives a further host on one session, over a socket of its own. */
+export async function startRelayedAgent(): Promise<RealAgent> {
+  const agent = await startAgent();
+  const worker = await agent.open();
+  const path = join(temporaryFolder(), 'relay.sock');
+  const server = createServer({ allowHalfOpen: true }, (stream) => void worker.relay(stream)).listen(path);
+  onTestFinished(() => void server.close());
+  const dial = () => dialSocket(path);
+  return {
+    pid: agent.pid,
+    folder: agent.folder,
+    secret: agent.secret,
+    dial,
+    open: async () => opened(await dial(), undefined),
+    memory: agent.memory,
+    errors: agent.errors,
+  };
+}
+
 /** Starts one agent for the test that is running; it is ended with it. */
 export async function startAgent(): Promise<RealAgent> {
   if (!existsSync(AGENT)) throw new Error('The agent is not built: npm run build:agent');
@@ -61,21 +80,19 @@ export async function startAgent(): Promise<RealAgent> {
     folder,
     secret,
     dial,
-    open: async () => {
-      const io = await openSession({
-        stream: await dial(),
-        secret,
-        clock: realClock(),
-        random: realRandom(),
-        logger: silentLogger,
-      });
-      onTestFinished(() => io.close());
-      return io;
-    },
+    open: async () => opened(await dial(), secret),
     memory: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024,
     errors: () => errors,
   };
+}
+
+/** Closed with the test. */
+async function opened(stream: Socket, secret: Buffer | undefined): Promise<AgentIo> {
+  const deps = { stream, secret, clock: realClock(), random: realRandom(), logger: silentLogger };
+  const io = await openSession(deps);
+  onTestFinished(() => io.close());
+  return io;
 }
 
 function isSocket(path: string): boolean {
@@ -89,3 +106,10 @@ function dialSocket(path: string): Promise<Socket> {
     onTestFinished(() => void socket.destroy());
   });
 }
+
+export type StartAgent = typeof startAgent;
+/** A suite of the agent holds over both: what is done on this machine, and what is done on a worker. */
+export const AGENTS = [
+  { way: 'through the real agent', startAgent },
+  { way: 'through a relay', startAgent: startRelayedAgent },
+];

@@ -1,6 +1,7 @@
 // Workers and leases as maps: the reference twin of sqlite/workers.ts and sqlite/leases.ts.
 import { type Placement, type PlacementLimits, placeSandbox } from '../../../src/domain/placement.ts';
 import { LIVE_STATES } from '../../../src/domain/sandbox-state.ts';
+import { SESSIONS } from '../../../src/domain/worker-capabilities.ts';
 import { LOCAL_WORKER } from '../../../src/domain/worker-id.ts';
 import type { HeartbeatBody } from '../../../src/schema/worker.ts';
 import { tooManyWorkers } from '../../../src/store/refusals.ts';
@@ -84,13 +85,14 @@ const activeOn = (tables: Tables, id: string) =>
 export function findWorker(
   tables: Tables,
   provider: string,
-  { local, remote, heartbeat_after }: PlacementLimits,
+  { local, remote, sessions, heartbeat_after }: PlacementLimits,
   is_full: boolean,
 ): Placement {
   const hasLocal = local && tables.workers.get(LOCAL_WORKER)?.drain !== true;
   const others = [...tables.workers.values()]
     .filter((worker) => remote && worker.id !== LOCAL_WORKER && isAble(worker, provider))
     .filter(({ last_heartbeat }) => last_heartbeat > heartbeat_after)
+    .filter(({ capabilities }) => !sessions || capabilities.includes(SESSIONS))
     .map(({ id, capacity: { max_sandboxes } }) => ({ id, max_sandboxes, active: activeOn(tables, id) }));
   return placeSandbox(hasLocal ? { is_full } : undefined, others);
 }

@@ -2,6 +2,7 @@
 // answer. Its journal is a real one.
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { Sessions } from '../../../src/agent/sessions.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import { signLease } from '../../../src/domain/lease.ts';
 import { providerSet } from '../../../src/providers/registry.ts';
@@ -79,6 +80,8 @@ export async function workerFixture(options: { maxSandboxes?: number } = {}): Pr
       ...{ id: 'w1', sandboxes: held, link, clock, logger: silentLogger, draining: new Draining() },
       credential: workerCredential({ worker_tokens: { w1: SECRET } }, 'w1', { clock, ids: fakeIds() }),
       providers: providerSet([provider]),
+      sessions: new Sessions({ clock, attach: (runtime, signal) => provider.attach(runtime, signal) }),
+      sessionsAllowed: true,
       maxSandboxes: options.maxSandboxes ?? 0,
     };
     watch = watchHeld(bench.parts);

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { previews } from '../../../../src/control/access/previews.ts';
 import type { SandboxAccess } from '../../../../src/control/access/session-access.ts';
 import type { ServiceError } from '../../../../src/domain/errors.ts';
-import type { ProviderSet } from '../../../../src/providers/provider.ts';
 import { FAKE_PORT } from '../../../support/fakes/io.ts';
 import { admin, api, forever, owned, world } from '../../../support/servers/control.ts';
 
@@ -127,7 +126,7 @@ describe('a connection', () => {
     const row = { id: 'sb-a', provider: 'userspace', expires_at: '2030-01-01T00:00:00.000Z' };
     const made = previews({
       ...{ server: config.current().server, store, clock },
-      providers: { get: () => ({ capabilities: ['exec'] }) } as unknown as ProviderSet,
+      runtimes: { capabilities: async () => ['exec'] },
       access: { find: async () => row } as unknown as SandboxAccess,
     });
     const none = { code: 'not_implemented', status: 501 };

@@ -34,10 +34,12 @@ it('has no preview domain on another worker, or under a provider without connect
   const all = [{ kind: 'userspace', capabilities: ['connect'] }] as unknown as Provider[];
   const shown = {
     preview_domain: 'a.test',
-    hasPreviews: (sandbox: Parameters<typeof hasPreviews>[1]) => hasPreviews({ all }, sandbox),
+    hasPreviews: (sandbox: Parameters<typeof hasPreviews>[1]) =>
+      hasPreviews({ all }, sandbox, (id, what) => id === 'w-3' && what === 'userspace/connect'),
   };
   const local = sandboxRecord({ provider: 'userspace', worker_id: 'local' });
   expect(shownRow(api, local, shown)).toHaveProperty('preview_domain', 'a.test');
+  expect(shownRow(api, { ...local, worker_id: 'w-3' }, shown)).toHaveProperty('preview_domain', 'a.test');
   for (const change of [{ worker_id: 'w-2' }, { provider: 'custom' as const }])
     expect(shownRow(api, { ...local, ...change }, shown)).not.toHaveProperty('preview_domain');
 });

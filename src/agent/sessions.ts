@@ -1,9 +1,9 @@
 // Sessions into sandboxes, kept open: one for each sandbox in use, opened by the first call, shared by all, closed
 // after 60 s without calls. A session that ended is forgotten; the next call opens a new one.
-import type { SandboxIo } from '../../agent/io.ts';
-import type { Clock, Timer } from '../../domain/ports.ts';
-import { abortable } from '../../domain/timeout.ts';
-import type { Runtime } from './runtimes.ts';
+
+import type { Clock, Timer } from '../domain/ports.ts';
+import { abortable } from '../domain/timeout.ts';
+import type { SandboxIo } from './io.ts';
 
 const IDLE_MS = 60_000;
 /** How long an end waits for calls whose session it closed. */
@@ -24,16 +24,16 @@ interface Entry {
   empty?: () => void;
 }
 
-export interface SessionsDeps {
+export interface SessionsDeps<Sandbox> {
   clock: Clock;
-  attach(row: Runtime, signal: AbortSignal): Promise<SandboxIo>;
+  attach(sandbox: Sandbox, signal: AbortSignal): Promise<SandboxIo>;
 }
 
-export class Sessions {
-  readonly #deps: SessionsDeps;
+export class Sessions<Sandbox extends { id: string }> {
+  readonly #deps: SessionsDeps<Sandbox>;
   readonly #entries = new Map<string, Entry>();
 
-  constructor(deps: SessionsDeps) {
+  constructor(deps: SessionsDeps<Sandbox>) {
     this.#deps = deps;
   }
 
@@ -41,15 +41,15 @@ export class Sessions {
    * Rejects as `attach` of the provider does, or with the reason of the signal; other callers may still wait for the
    * session.
    */
-  async acquire(row: Runtime, signal: AbortSignal): Promise<SessionHold> {
-    const entry = this.#entries.get(row.id) ?? this.#open(row);
+  async acquire(sandbox: Sandbox, signal: AbortSignal): Promise<SessionHold> {
+    const entry = this.#entries.get(sandbox.id) ?? this.#open(sandbox);
     entry.users++;
     entry.idle?.cancel();
     try {
       const io = await abortable(entry.io, signal);
-      return { io, release: () => this.#leave(row.id, entry) };
+      return { io, release: () => this.#leave(sandbox.id, entry) };
     } catch (error) {
-      this.#leave(row.id, entry);
+      this.#leave(sandbox.id, entry);
       throw error;
     }
   }
@@ -73,9 +73,9 @@ export class Sessions {
     for (const [id, entry] of this.#entries) this.#drop(id, entry);
   }
 
-  #open(row: Runtime): Entry {
-    const { id } = row;
-    const attaching = this.#deps.attach(row, new AbortController().signal);
+  #open(sandbox: Sandbox): Entry {
+    const { id } = sandbox;
+    const attaching = this.#deps.attach(sandbox, new AbortController().signal);
     const entry: Entry = { io: attaching, users: 0 };
     this.#entries.set(id, entry);
     attaching.then(

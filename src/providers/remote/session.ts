@@ -1,0 +1,61 @@
+// A session into a sandbox of a worker: a connection of its own, upgraded to the agent's protocol
+// (docs/design/worker-sessions.md). Nothing of the worker's own words reaches a client.
+import type { SandboxIo } from '../../agent/io.ts';
+import { openSession } from '../../agent/session.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Logger, Random } from '../../domain/ports.ts';
+import type { ErrorCode } from '../../schema/error.ts';
+import type { Outgoing } from '../outgoing/outgoing.ts';
+import type { RemoteWorker, RuntimeRef } from '../provider.ts';
+import { type CallDeps, callHeaders, refused } from './call.ts';
+
+const OPEN_MS = 5000;
+
+export interface SessionDeps extends CallDeps {
+  random: Random;
+  logger: Logger;
+}
+
+/**
+ * Rejects with `unavailable` when the worker or the sandbox does not answer within 5 s each, `not_found` for a sandbox that
+ * the worker does not run, `conflict` for one that starts or ends, `not_implemented` where there are no sessions.
+ */
+export async function openRemoteSession(
+  deps: SessionDeps,
+  { worker, outgoing }: { worker: RemoteWorker; outgoing: Outgoing },
+  { ref, provider }: { ref: RuntimeRef; provider: string },
+  signal: AbortSignal,
+): Promise<SandboxIo> {
+  const upgraded = await outgoing.upgrade({
+    path: `/session/${encodeURIComponent(ref.id)}`,
+    protocol: 'svc-agent',
+    headers: {
+      ...callHeaders(deps, worker),
+      'x-worker-lease': Buffer.from(JSON.stringify(ref.lease)).toString('base64url'),
+      'x-svc-runtime': ref.runtime_id === undefined ? provider : `${provider}/${ref.runtime_id}`,
+    },
+    signal,
+    withinMs: OPEN_MS,
+  });
+  if ('stream' in upgraded) return openSession({ ...deps, stream: upgraded.stream }, signal);
+  throw refusal(upgraded);
+}
+
+const CODES: Record<number, ErrorCode> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  409: 'conflict',
+  501: 'not_implemented',
+  503: 'unavailable',
+};
+
+/** A reply without our code is one of something in between, which does not pass an upgrade on. */
+function refusal({ status, text }: { status: number; text: string }): ServiceError {
+  const code = CODES[status];
+  if (code !== undefined && text.includes(`"${code}"`)) return refused(code, text.slice(0, 512));
+  return new ServiceError('unavailable', 'The worker did not open a session.', {
+    cause: new Error(`status ${status}`),
+    remedy: 'A proxy in front of a worker must pass on Upgrade (docs/workers.md).',
+  });
+}

@@ -1,0 +1,172 @@
+// `GET /session/{id}` with an upgrade: a control plane's way into one sandbox (docs/design/worker-sessions.md). Who calls, and
+// under which lease, is checked before anything is opened; then the relay of the sandbox's agent session serves the stream.
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { SandboxIo } from '../agent/io.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Ids } from '../domain/ports.ts';
+import { connectionFailure } from '../http/connect-and-expect.ts';
+import { logFailure, toServiceError } from '../http/errors.ts';
+import { refuseRepeated } from '../http/headers/single-headers.ts';
+import { answerAndClose } from '../http/raw-answer.ts';
+import { serveAsPlain } from '../http/socket/upgrades.ts';
+import type { Lease } from '../schema/lease.ts';
+import { validator } from '../schema/validator.ts';
+import { SessionOpening } from '../schema/worker-rpc.ts';
+import { refOf, requireSame } from './ending.ts';
+import type { WorkerParts } from './worker-parts.ts';
+import type { WorkerSandbox } from './worker-sandboxes.ts';
+
+/** In all, over all sandboxes. */
+export const LINKS_MAX = 4096;
+const KEEP_ALIVE_MS = 15_000;
+const PROTOCOL = 'svc-agent';
+const PATH = /^\/session\/([^/?#]{1,128})$/;
+const SWITCHED = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${PROTOCOL}\r\nX-Svc-Agent: 1\r\n\r\n`;
+
+const openingFault = validator(SessionOpening, 'X-Worker-Lease');
+
+export interface SessionServer {
+  /** Accepts no more links, and ends each once it has nothing to do. */
+  drain(): void;
+  /** Ends all links. */
+  endAll(): void;
+}
+
+interface Upgrade {
+  request: IncomingMessage;
+  socket: Duplex;
+  head: Buffer;
+  /** Aborts when the worker stops. */
+  draining: AbortSignal;
+}
+
+export interface SessionServerDeps {
+  parts: WorkerParts;
+  ids: Ids;
+  /** The connection no longer carries requests, and its caller is known. */
+  detached(socket: Duplex): void;
+}
+
+/** Upgrades to other protocols are served as the plain requests that they also are. */
+export function acceptSessions(server: Server, deps: SessionServerDeps): SessionServer {
+  const links = new Set<Duplex>();
+  const draining = new AbortController();
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    if (request.headers.upgrade?.toLowerCase() !== PROTOCOL)
+      return serveAsPlain(server, request, { socket, head });
+    links.add(socket);
+    socket.once('close', () => links.delete(socket));
+    const isFull = draining.signal.aborted || links.size > LINKS_MAX;
+    void serve(deps, { request, socket, head, draining: draining.signal }, isFull);
+  });
+  return {
+    drain: () => draining.abort(),
+    endAll: () => {
+      for (const socket of links) socket.destroy();
+    },
+  };
+}
+
+/** Until the link ends. Never rejects. */
+async function serve(
+  { parts, ids, detached }: SessionServerDeps,
+  upgrade: Upgrade,
+  isFull: boolean,
+): Promise<void> {
+  const requestId = ids.uuid();
+  const { socket } = upgrade;
+  const left = new AbortController();
+  socket.once('close', () => left.abort(new Error('the control plane disconnected')));
+  try {
+    const sandbox = authorized(parts, upgrade.request);
+    if (isFull) throw new ServiceError('unavailable', 'This worker does not accept more sessions.');
+    detached(socket);
+    const { io, release } = await parts.sessions.acquire(refOf(sandbox.record), left.signal);
+    try {
+      if (!io.relay) throw noAgent();
+      await link(upgrade, io.relay);
+    } finally {
+      release();
+    }
+  } catch (error) {
+    if (left.signal.aborted) return;
+    const failure = toServiceError(error);
+    logFailure(parts.logger, failure, requestId);
+    answerAndClose(socket, failure, requestId);
+  }
+}
+
+async function link(
+  { socket, head, draining }: Upgrade,
+  relay: NonNullable<SandboxIo['relay']>,
+): Promise<void> {
+  const tcp = socket as Duplex & {
+    setNoDelay?(on: boolean): void;
+    setKeepAlive?(on: boolean, afterMs: number): void;
+  };
+  tcp.setNoDelay?.(true);
+  tcp.setKeepAlive?.(true, KEEP_ALIVE_MS);
+  socket.write(SWITCHED);
+  if (head.length > 0) socket.unshift(head);
+  await relay(socket, draining);
+}
+
+/** Throws as docs/design/worker-sessions.md#opening-a-link says. */
+function authorized(parts: WorkerParts, request: IncomingMessage): WorkerSandbox {
+  const { credential, sandboxes: held, sessionsAllowed } = parts;
+  const doubt = connectionFailure(request);
+  if (doubt) throw doubt;
+  refuseRepeated(request);
+  const { headers, method, url = '' } = request;
+  credential.requireCaller({
+    worker_id: single(headers, 'x-worker-id'),
+    token: single(headers, 'x-worker-token'),
+  });
+  const id = PATH.exec(url)?.[1];
+  if (method !== 'GET' || id === undefined)
+    throw new ServiceError('not_found', 'No resource exists at this path.', {
+      remedy: 'Sessions are at /session/{id}.',
+    });
+  if (!sessionsAllowed) throw noAgent();
+  const sandbox = held.find(id);
+  const lease = leaseIn(single(headers, 'x-worker-lease'));
+  credential.requireLease(lease, { resource_id: id, seen: sandbox?.record.generation ?? 0 });
+  return running(sandbox, single(headers, 'x-svc-runtime') ?? '');
+}
+
+function running(sandbox: WorkerSandbox | undefined, runtime: string): WorkerSandbox {
+  if (!sandbox || sandbox.record.state === 'ended')
+    throw new ServiceError('not_found', 'This worker does not run this sandbox.');
+  const slash = runtime.indexOf('/');
+  const runtime_id = slash === -1 ? undefined : runtime.slice(slash + 1);
+  requireSame(sandbox, {
+    sandbox_id: sandbox.record.sandbox_id,
+    provider: slash === -1 ? runtime : runtime.slice(0, slash),
+    ...(runtime_id !== undefined && { runtime_id }),
+  });
+  if (sandbox.record.state === 'running') return sandbox;
+  throw new ServiceError('conflict', 'The sandbox is starting or ending.');
+}
+
+function leaseIn(header: string | undefined): Lease {
+  let lease: unknown;
+  try {
+    lease = JSON.parse(Buffer.from(header ?? '', 'base64url').toString());
+  } catch {
+    throw new ServiceError('bad_request', 'X-Worker-Lease is not a lease.');
+  }
+  const fault = openingFault({ lease });
+  if (fault !== undefined) throw new ServiceError('bad_request', fault);
+  return lease as Lease;
+}
+
+const single = (headers: IncomingMessage['headers'], name: string): string | undefined => {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+};
+
+function noAgent(): ServiceError {
+  return new ServiceError('not_implemented', 'This worker opens no sessions for this sandbox.');
+}

@@ -1,0 +1,191 @@
+// A sandbox on a worker is used as one of the server itself: over real processes and real sandboxes.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Client } from '../../src/client/client.ts';
+import type { ExecLine } from '../../src/schema/exec.ts';
+import type { Sandbox } from '../../src/schema/sandbox.ts';
+import type { Worker } from '../../src/schema/worker.ts';
+import { describeWith } from '../support/requires.ts';
+import { visit } from '../support/servers/preview-visit.ts';
+import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { until } from '../support/until.ts';
+
+const SECRET = { SVC_AUTH_WORKER_TOKEN: 'a secret of one afternoon, no more' };
+
+describeWith(['bwrap'], 'a sandbox on a worker', () => {
+  let server: TestServer;
+  let worker: ChildProcess;
+  let sandbox: Sandbox;
+  let client: Client;
+
+  const api = async (method: string, path: string, body?: unknown) => {
+    const answer = await fetch(`${server.url}/api/v1${path}`, {
+      method,
+      ...(body !== undefined && {
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json' },
+      }),
+    });
+    return { status: answer.status, body: answer.status === 204 ? undefined : await answer.json() };
+  };
+  const workers = async () => (await api('GET', '/workers')).body as Worker[];
+  const startWorker = (env: Record<string, string> = {}) => {
+    const args = [
+      'worker',
+      '--id',
+      'w1',
+      '--control-plane',
+      server.url,
+      '--heartbeat-interval',
+      '1s',
+      '--listen',
+      '127.0.0.1:0',
+    ];
+    const home = {
+      HOME: join(server.home, 'worker'),
+      SVC_DATABASE_PATH: join(server.home, 'worker', 'w.db'),
+    };
+    const all = { PATH: process.env.PATH, ...server.env, ...home, ...SECRET, ...env };
+    return spawn(process.execPath, [cli, ...args], { env: all, stdio: 'ignore' });
+  };
+
+  beforeAll(async () => {
+    server = await startServer({ env: { ...SECRET, SVC_SERVER_PREVIEW_DOMAIN: 'localhost' } });
+    client = new Client({ server: server.url });
+    worker = startWorker();
+    await until('the worker is heard', async () =>
+      (await workers()).some(({ id, rpc_url }) => id === 'w1' && rpc_url),
+    );
+    await client.workers.drain('local');
+    const made = await api('POST', '/sandboxes', { provider: 'userspace' });
+    expect(made).toMatchObject({ status: 201, body: { worker_id: 'w1', state: 'running' } });
+    sandbox = made.body as Sandbox;
+  });
+  afterAll(async () => {
+    await api('DELETE', `/sandboxes/${sandbox.id}`);
+    worker.kill('SIGTERM');
+    await server.stop();
+    removeHome(server.home);
+  });
+
+  it('runs commands, plain and as a stream, with a deadline', async () => {
+    const plain = await client.exec(sandbox.id, { command: 'echo $((6*7)); echo oops >&2; exit 3' });
+    expect(plain).toMatchObject({ exit_code: 3, stdout: '42\n', stderr: 'oops\n' });
+    const lines: ExecLine[] = [];
+    for await (const line of client.execStream(sandbox.id, {
+      command: 'head -c 3000000 /dev/zero | tr "\\0" x',
+    }))
+      lines.push(line);
+    const sizes = lines.map((line) =>
+      'data' in line && typeof line.data === 'string' ? line.data.length : 0,
+    );
+    expect(sizes.reduce((sum, each) => sum + each, 0)).toBe(3_000_000);
+    expect(lines.at(-1)).toMatchObject({ exit_code: 0 });
+    const late = client.exec(sandbox.id, { command: 'sleep 60', timeout: '1s' });
+    await expect(late).rejects.toMatchObject({ code: 'timeout' });
+  });
+
+  it('keeps the output of detached commands', async () => {
+    const { exec_id } = await client.exec(sandbox.id, {
+      command: 'echo one; sleep 1; echo two',
+      detach: true,
+    });
+    const lines: string[] = [];
+    for await (const line of client.execs.output(sandbox.id, exec_id, { follow: true }))
+      if ('data' in line) lines.push(String(line.data));
+    expect(lines.join('')).toBe('one\ntwo\n');
+    expect((await client.logs(sandbox.id)).join('\n')).toContain('two');
+  });
+
+  it('opens a terminal', async () => {
+    const socket = await client.openExec(sandbox.id, { command: 'sh', tty: true, cols: 99, rows: 20 });
+    await socket.write('stty size\n');
+    let seen = '';
+    let isResized = false;
+    for await (const event of socket.events()) {
+      if (event.type === 'exit') {
+        expect(event.exit_code).toBe(4);
+        break;
+      }
+      if (event.type === 'started') continue;
+      seen += event.data.toString();
+      if (isResized || !seen.includes('20 99')) continue;
+      isResized = true;
+      socket.resize({ cols: 70, rows: 10 });
+      await socket.write('stty size; exit 4\n');
+    }
+    expect(seen).toContain('10 70');
+  });
+
+  it('reads and writes files, ranges too', async () => {
+    const bytes = Buffer.alloc(5_000_000, 'the quick brown fox ');
+    await client.files.write(sandbox.id, '/workspace/deep/f.bin', bytes);
+    const { stdout } = await client.exec(sandbox.id, { command: 'wc -c < /workspace/deep/f.bin' });
+    expect(stdout?.trim()).toBe('5000000');
+    const url = `${server.url}/api/v1/sandboxes/${sandbox.id}/files?path=/workspace/deep/f.bin`;
+    const part = await fetch(url, { headers: { range: 'bytes=4-8' } });
+    expect([part.status, await part.text()]).toEqual([206, 'quick']);
+  });
+
+  it('shows a port of it', async () => {
+    const port = 8123;
+    await client.exec(sandbox.id, {
+      command: `mkdir -p www; echo hello > www/index.html; cd www; python3 -m http.server ${port}`,
+      detach: true,
+    });
+    const { url } = await client.preview(sandbox.id, port);
+    const { host, port: at } = new URL(url);
+    await until('the page', async () => (await visit(Number(at), host)).text.includes('hello'));
+    expect(await client.get(sandbox.id)).toMatchObject({ preview_domain: 'localhost' });
+  });
+
+  it('is set up by its template', async () => {
+    await client.templates.create({
+      name: 'made',
+      image: 'userspace',
+      provider: 'userspace',
+      setup: ['echo ready > /workspace/flag'],
+    });
+    const made = await client.spawn({ template: 'made' });
+    expect(made.worker_id).toBe('w1');
+    expect((await client.exec(made.id, { command: 'cat /workspace/flag' })).stdout).toBe('ready\n');
+    await client.destroy(made.id);
+  });
+
+  it('outlives a restart of its worker, detached commands with their output', async () => {
+    const { exec_id } = await client.exec(sandbox.id, {
+      command: 'echo before; sleep 4; echo after',
+      detach: true,
+    });
+    const attached = client.exec(sandbox.id, { command: 'sleep 600' });
+    const lost = expect(attached).rejects.toMatchObject({ code: 'unavailable' });
+    worker.kill('SIGKILL');
+    await lost;
+    worker = startWorker();
+    await until(
+      'it answers again',
+      async () =>
+        (await client.exec(sandbox.id, { command: 'echo up' }).catch(() => undefined))?.stdout === 'up\n',
+      60_000,
+    );
+    const lines: string[] = [];
+    for await (const line of client.execs.output(sandbox.id, exec_id, { follow: true }))
+      if ('data' in line) lines.push(String(line.data));
+    expect(lines.join('')).toBe('before\nafter\n');
+  });
+
+  it('answers 501 where the worker has sessions switched off', async () => {
+    worker.kill('SIGTERM');
+    await new Promise((resolve) => worker.once('exit', resolve));
+    worker = startWorker({ SVC_WORKER_SESSIONS: 'false' });
+    const refused = () =>
+      client.exec(sandbox.id, { command: 'true' }).then(
+        () => undefined,
+        (error) => error,
+      );
+    await until('the refusal', async () => (await refused())?.code === 'not_implemented', 60_000);
+    expect(await refused()).toMatchObject({ message: expect.stringContaining('w1') });
+    expect(await client.get(sandbox.id)).not.toHaveProperty('preview_domain');
+  });
+});
