@@ -1,7 +1,8 @@
 // Ends a sandbox, from every state and any number of times: mark the row (compare-and-swap) → end the runtime → store
 // the last event and `destroyed`. If the end cannot be confirmed, the row stays `destroying` and the end is retried.
-import { type SystemEnd, systemEnd } from '../../domain/actor.ts';
+
 import type { Sessions } from '../../agent/sessions.ts';
+import { type SystemEnd, systemEnd } from '../../domain/actor.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
