@@ -9,7 +9,13 @@ const W1 = { worker_id: 'w1', secret: SECRET, scopes: [] };
 
 async function leased(w: World): Promise<string> {
   await w.store.workers.heard('w1', { providers: ['userspace'], rpc_url: 'http://h' }, stamp(), 9);
-  const placement = { heartbeat_after: stamp(-60), local: false, remote: true, sessions: false, lease_until: stamp(120) };
+  const placement = {
+    heartbeat_after: stamp(-60),
+    local: false,
+    remote: true,
+    sessions: false,
+    lease_until: stamp(120),
+  };
   const row = sandboxRecord();
   await w.store.sandboxes.reserve(row, { ...NO_CAP, placement }, []);
   return row.id;
