@@ -24,7 +24,7 @@ import { WireWriter } from './wire.ts';
 
 const SHARE = 3 / 4;
 /**
- * A host that is gone without a word: with streams open a host pings every 10 s (keepalive.ts), without any it closes its
+ * A host that disappeared: with streams open a host pings every 10 s (keepalive.ts), without any it closes its
  * link after 60 s (sessions.ts).
  */
 const SILENT_MS = { withStreams: 45_000, without: 120_000 };

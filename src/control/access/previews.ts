@@ -86,7 +86,7 @@ async function openPort(deps: PreviewsDeps, target: PreviewTarget, signal: Abort
   }
 }
 
-/** Whether the ports of such a sandbox can be reached, as far as its worker has said. */
+/** Whether the ports of such a sandbox can be reached, according to the last heartbeat of its worker. */
 export function hasPreviews(
   { all }: Pick<ProviderSet, 'all'>,
   { provider, worker_id }: Pick<SandboxRecord, 'provider' | 'worker_id'>,

@@ -69,7 +69,7 @@ export class LivenessChecker {
     if (row.state === 'unhealthy') await this.#move(row, 'running');
   }
 
-  /** Whether the agent did not answer when it was asked last. Then a worker that is heard does not make the row `running`. */
+  /** Whether the agent did not answer when it was asked last. Then a heartbeat of its worker does not make the row `running`. */
   isSilent(id: string): boolean {
     return this.#silent.has(id);
   }

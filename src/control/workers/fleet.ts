@@ -38,9 +38,9 @@ export interface Fleet {
   leases: Leases;
   local: LocalWorker;
   stats: WorkerStats;
-  /** Whether a worker has said, in its last heartbeats, that it can do this and that its sandboxes can be reached. */
+  /** Whether the last heartbeat of a worker lists the capability, and sessions. */
   can(worker_id: string, capability: string): boolean;
-  /** Takes over what workers have said. */
+  /** Takes over the capabilities of workers. */
   learn(workers: readonly Pick<WorkerRecord, 'id' | 'capabilities'>[]): void;
   /** The address of a worker; undefined where this server calls no workers, or cannot call this one. */
   callee(worker: Pick<WorkerRecord, 'id' | 'rpc_url'>): RemoteWorker | undefined;

@@ -93,7 +93,7 @@ export class LeaseMonitor {
     if (row?.state === 'creating') await rollback(row);
   }
 
-  /** The worker is heard, and the agent did not fail to answer. */
+  /** Heartbeats arrive, and the agent did not fail to answer. */
   #isFound({ id }: SandboxRecord, worker: WorkerRecord | undefined): boolean {
     const { clock, fleet, liveness } = this.#deps;
     return worker !== undefined && !isStale(worker, fleet.terms, clock.now()) && !liveness.isSilent(id);

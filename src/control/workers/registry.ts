@@ -35,7 +35,7 @@ export interface RegistryDeps {
   shutdown(worker: WorkerRecord): Promise<void>;
   /** Called when capacity may have increased. */
   roomChanged(): void;
-  /** Called with what a worker said. */
+  /** Called after each heartbeat. */
   learn(workers: readonly WorkerRecord[]): void;
 }
 
