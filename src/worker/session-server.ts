@@ -1,4 +1,4 @@
-// `GET /session/{id}` with an upgrade: a control plane's way into one sandbox (docs/design/worker-sessions.md). Who calls, and
+// `GET /session/{id}` with an upgrade: the connection of a control plane to one sandbox (docs/design/worker-sessions.md). Who calls, and
 // under which lease, is checked before anything is opened; then the relay of the sandbox's agent session serves the stream.
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';

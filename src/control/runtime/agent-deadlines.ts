@@ -1,17 +1,18 @@
 // Passes the end of a sandbox to its agent, which ends it at that time even when no server runs (docs/lifetime.md).
+
+import type { Sessions } from '../../agent/sessions.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
 import { agentLifeMs } from '../../domain/ttl.ts';
 import type { Runtime } from './runtimes.ts';
-import type { Sessions } from './sessions.ts';
 
 const AGREE_MS = 5000;
 const NO_DEADLINES =
   'The agent of this sandbox keeps no deadline: only the server ends the sandbox, at its recorded time.';
 
 export interface AgentDeadlinesDeps {
-  sessions: Pick<Sessions, 'acquire'>;
+  sessions: Pick<Sessions<Runtime>, 'acquire'>;
   clock: Clock;
   logger: Logger;
 }
