@@ -19,8 +19,7 @@ const ABANDONED_AT_ONCE = 8;
 
 export interface LeaseMonitorDeps {
   fleet: Pick<Fleet, 'leases' | 'terms' | 'learn'>;
-  store: { workers: Pick<WorkerStore, 'list'> };
-  sandboxes: SandboxStore;
+  store: { workers: Pick<WorkerStore, 'list'>; sandboxes: SandboxStore };
   spawns: InFlightSpawns;
   destroyer: Destroyer;
   liveness: { isSilent(id: string): boolean };
@@ -72,8 +71,8 @@ export class LeaseMonitor {
   }
 
   async #judge(lease: LeaseRecord, worker: WorkerRecord | undefined, atStart: boolean): Promise<void> {
-    const { sandboxes, destroyer, fleet } = this.#deps;
-    const row = await sandboxes.get(lease.resource_id);
+    const { store, destroyer, fleet } = this.#deps;
+    const row = await store.sandboxes.get(lease.resource_id);
     const overMs = fleet.leases.overMs(lease);
     if (row?.state === 'creating') this.#abandoned.run(row.worker_id, row.id, () => this.#unfinished(row.id));
     else if (row?.state === 'destroying') {
@@ -87,9 +86,9 @@ export class LeaseMonitor {
    * `creating`.
    */
   async #unfinished(id: string): Promise<void> {
-    const { sandboxes, spawns, rollback } = this.#deps;
+    const { store, spawns, rollback } = this.#deps;
     if (spawns.has(id)) return;
-    const row = await sandboxes.get(id);
+    const row = await store.sandboxes.get(id);
     if (row?.state === 'creating') await rollback(row);
   }
 
@@ -108,7 +107,13 @@ export class LeaseMonitor {
 
   async #settle({ id, state, epoch, worker_id }: SandboxRecord, to: SandboxState): Promise<void> {
     if (state === to || (state !== 'running' && state !== 'unhealthy')) return;
-    await this.#deps.sandboxes.transition({ id, from: [state], epoch, patch: { state: to }, events: [] });
+    await this.#deps.store.sandboxes.transition({
+      id,
+      from: [state],
+      epoch,
+      patch: { state: to },
+      events: [],
+    });
     this.#deps.logger.info({ sandbox_id: id, worker_id, from: state, to }, 'Sandbox state changed.');
   }
 }
