@@ -17,8 +17,8 @@ export async function hintAtImage(
   if (!found || found.ok) return;
   const worksHere = (await of('userspace')?.probe(signal))?.healthy;
   if (signal.aborted) return;
-  const way = worksHere
+  const remedy = worksHere
     ? 'Without a registry: svc sandbox run --provider userspace -- uname -a'
     : 'Without a registry, name a local image: svc sandbox run --image NAME -- uname -a';
-  logger.warn({ provider: 'container' }, `${found.message} ${way}`);
+  logger.warn({ provider: 'container' }, `${found.message} ${remedy}`);
 }

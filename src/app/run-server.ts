@@ -1,7 +1,7 @@
 // `svc serve`: configuration, log, server, signals, service manager. Resolves when the server has stopped.
 import { liveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { loadProcessConfig } from '../config/process-config.ts';
+import { type ConfigOptions, loadProcessConfig } from '../config/process-config.ts';
 import { parseDuration } from '../domain/duration.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import type { Clock, Random } from '../domain/ports.ts';
@@ -16,9 +16,9 @@ import { realHost } from '../host/real-host.ts';
 import type { Redactor } from '../redact/engine.ts';
 import { growingRedactor } from '../redact/growing.ts';
 import { type Log, openLog } from '../redact/logger.ts';
+import type { Config } from '../schema/config.ts';
 import { reloader } from './reload.ts';
 import { type RunningServer, serve } from './serve.ts';
-import { configLayers, type ServeFlags } from './serve-flags.ts';
 import { CLOSE_MS, endWithin, onReloadSignal, stopSignal } from './signals.ts';
 import { supervisor } from './supervisor.ts';
 
@@ -32,6 +32,13 @@ interface Parts {
   clock: Clock;
   random: Random;
   version: string;
+}
+
+export interface ServeFlags {
+  config?: string | undefined;
+  host?: string | undefined;
+  port?: number | undefined;
+  provider?: string | undefined;
 }
 
 /**
@@ -79,6 +86,16 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
     endWithin(clock);
     await log.close();
   }
+}
+
+function configLayers({ config, host, port, provider }: ServeFlags): ConfigOptions {
+  return {
+    file: config,
+    flags: {
+      server: { host, port },
+      providers: { default: provider as Config['providers']['default'] | undefined },
+    },
+  };
 }
 
 function logFor({ config }: LoadedConfig, redactor: Redactor, clock: Clock): Log {

@@ -1,5 +1,5 @@
 // `svc worker`: configuration, log, worker, signals, service manager. Resolves when the worker has stopped.
-import { loadProcessConfig } from '../config/process-config.ts';
+import { type ConfigOptions, loadProcessConfig } from '../config/process-config.ts';
 import { parseDuration } from '../domain/duration.ts';
 import type { Clock } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
@@ -14,9 +14,18 @@ import { type Log, openLog } from '../redact/logger.ts';
 import { CLOSE_MS, endWithin, onReloadSignal, stopSignal } from './signals.ts';
 import { supervisor } from './supervisor.ts';
 import { beatOnce, openWorker, type WorkerProcessDeps, workerId } from './worker.ts';
-import { type WorkerFlags, workerLayers } from './worker-flags.ts';
 
 const STDERR = 2;
+
+export interface WorkerFlags {
+  config?: string | undefined;
+  id?: string | undefined;
+  'control-plane'?: string | undefined;
+  'worker-token'?: string | undefined;
+  'heartbeat-interval'?: string | undefined;
+  listen?: string | undefined;
+  advertise?: string | undefined;
+}
 
 /** Works until SIGTERM or SIGINT; a second signal ends the process at once. Throws what prevents the start. */
 export async function runWorker(flags: WorkerFlags, version: string): Promise<void> {
@@ -83,6 +92,22 @@ function stayAwake(clock: Clock): AbortController {
   const until = new AbortController();
   clock.sleep(Number.MAX_SAFE_INTEGER, until.signal).catch(() => undefined);
   return until;
+}
+
+/** Leaves out `--worker-token`: it belongs to one worker and is not part of the configuration. */
+function workerLayers(flags: WorkerFlags): ConfigOptions {
+  return {
+    file: flags.config,
+    flags: {
+      worker: {
+        id: flags.id,
+        control_plane_url: flags['control-plane'],
+        heartbeat_interval: flags['heartbeat-interval'],
+        listen_addr: flags.listen,
+        advertise_url: flags.advertise,
+      },
+    },
+  };
 }
 
 function prepared(flags: WorkerFlags, version: string): { deps: WorkerProcessDeps; log: Log } {

@@ -1,7 +1,7 @@
 // Reads bodies line by line, such as NDJSON. Bounds each line, and throws for a broken connection.
 import { byteLines } from '../domain/byte-lines.ts';
 import { ServiceError } from '../domain/errors.ts';
-import { type JsonLineFormat, jsonLine } from '../domain/json-lines.ts';
+import { type JsonLineFormat, readJsonLine } from '../domain/json-lines.ts';
 import type { RouteId } from '../http/paths.ts';
 import { type CallOptions, type ClientAnswer, type Connection, send, transportFailure } from './call.ts';
 
@@ -17,7 +17,8 @@ const FORMAT: JsonLineFormat<unknown> = {
 
 /** Yields the objects of a stream; empty lines are keepalives. Leaving the loop closes the connection. */
 export async function* jsonLines<T>(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<T> {
-  for await (const line of bodyLines(answer, signal)) if (line.length > 0) yield jsonLine(line, FORMAT) as T;
+  for await (const line of bodyLines(answer, signal))
+    if (line.length > 0) yield readJsonLine(line, FORMAT) as T;
 }
 
 /** `jsonLines` of a stream without an end: closing the client ends it. */

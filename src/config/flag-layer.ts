@@ -12,12 +12,12 @@ export type Partially<T> = T extends readonly unknown[]
 
 /** Settings for the keys that `flags` holds. */
 export function flagLayer(flags: Partially<Config>): Layer {
-  const said = CONFIG_KEYS.map(({ path }) => ({
+  const settings = CONFIG_KEYS.map(({ path }) => ({
     path,
     value: valueAt(flags, path),
     source: { layer: 'flag' as const },
   }));
-  return { settings: said.filter(({ value }) => value !== undefined), problems: [] };
+  return { settings: settings.filter(({ value }) => value !== undefined), problems: [] };
 }
 
 /** What stands at a dotted path, or undefined. */

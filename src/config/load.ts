@@ -71,10 +71,10 @@ export function readConfig(request: LoadRequest): ConfigReading {
   for (const path of request.assumed ?? []) assume(settings, path);
   const { cwd } = request;
   const secretFiles = [...readSecretFiles(settings, cwd), ...readSecretMaps(settings, cwd)];
-  const said = assemble(settings, hostDefaults(request));
-  const misfits = mismatches(said.config);
+  const configured = assemble(settings, hostDefaults(request));
+  const misfits = mismatches(configured.config);
   for (const { path } of misfits) settings.delete(path);
-  const { config, sources } = misfits.length > 0 ? assemble(settings, hostDefaults(request)) : said;
+  const { config, sources } = misfits.length > 0 ? assemble(settings, hostDefaults(request)) : configured;
   // Whoever shares a VM with others sees only what is theirs.
   if (config.pool.enabled === true) config.auth.enforce_owner = true;
   const isCut = inFiles.isCut === true;
@@ -83,11 +83,11 @@ export function readConfig(request: LoadRequest): ConfigReading {
     config,
     sources,
     // Also those that do not fit.
-    secrets: secretsOf(said.config),
+    secrets: secretsOf(configured.config),
     files: inFiles.files,
     unusable: [
       ...layers.flatMap((each) => each.problems),
-      ...misfits.map(({ path, words }) => placed(said.sources, path, words)),
+      ...misfits.map(({ path, words }) => placed(configured.sources, path, words)),
     ],
     misfits: new Set(keys),
     isCut,

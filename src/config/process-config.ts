@@ -5,19 +5,19 @@ import { findConfigFiles, givenPath } from './config-file.ts';
 import type { Partially } from './flag-layer.ts';
 import { type ConfigReading, type LoadedConfig, type LoadRequest, loadConfig, readConfig } from './load.ts';
 
-interface ConfigOptions {
+export interface ConfigOptions {
   file?: string | undefined;
   flags?: Partially<Config>;
 }
 
 /** `loadConfig` for this process; `file` is what `--config` says. Throws as it does. */
-export function loadProcessConfig(said: ConfigOptions = {}): LoadedConfig {
-  return loadConfig(requestHere(said));
+export function loadProcessConfig(options: ConfigOptions = {}): LoadedConfig {
+  return loadConfig(requestHere(options));
 }
 
 /** `readConfig` for this process: as far as it can be read. Never throws. */
-export function readProcessConfig(said: ConfigOptions = {}): ConfigReading {
-  return readConfig(requestHere(said));
+export function readProcessConfig(options: ConfigOptions = {}): ConfigReading {
+  return readConfig(requestHere(options));
 }
 
 /**
@@ -28,9 +28,9 @@ export function processConfigFiles(): string[] {
   return findConfigFiles([], { cwd: process.cwd(), home: homedir() }).map(givenPath);
 }
 
-function requestHere(said: ConfigOptions): LoadRequest {
+function requestHere(options: ConfigOptions): LoadRequest {
   return {
-    ...said,
+    ...options,
     env: process.env,
     cwd: process.cwd(),
     home: homedir(),

@@ -26,8 +26,8 @@ export function readYaml(text: string, name: string): YamlDocument {
   const at = (node: unknown) => place((node as Node | undefined)?.range?.[0] ?? 0);
   const faults = [...document.errors, ...document.warnings];
   const isDeep = isTooDeep(faults, document.contents);
-  const told = isDeep ? [{ pos: [deepLine(text)], code: TOO_DEEP } as const] : faults;
-  const problems = distinct(told.map(({ pos, code }) => problemAt(place(pos[0]), faultWords(code))));
+  const reported = isDeep ? [{ pos: [deepLine(text)], code: TOO_DEEP } as const] : faults;
+  const problems = distinct(reported.map(({ pos, code }) => problemAt(place(pos[0]), faultWords(code))));
   const excess = !isDeep && aliasBeyond(document.contents, MAX_ALIASES);
   if (excess) problems.push(problemAt(at(excess), 'more aliases than a configuration needs'));
   return {

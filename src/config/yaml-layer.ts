@@ -27,13 +27,13 @@ interface Reading extends YamlDocument {
 
 /** Reads the settings of `text`. Never throws: every problem is in `problems`, with its position. */
 export function yamlLayer(text: string, name: string): Layer {
-  const whole = readYaml(text, name);
-  if (whole.problems.length === 0) return layerOf(whole);
-  const before = headsBefore(text, whole.problems)
+  const document = readYaml(text, name);
+  if (document.problems.length === 0) return layerOf(document);
+  const before = headsBefore(text, document.problems)
     .map((head) => readYaml(head, name))
     .find(({ problems }) => problems.length === 0);
   const { settings, problems } = before ? layerOf(before) : { settings: [], problems: [] };
-  return { settings, problems: [...problems, ...whole.problems], isCut: true };
+  return { settings, problems: [...problems, ...document.problems], isCut: true };
 }
 
 function layerOf(document: YamlDocument): Layer {

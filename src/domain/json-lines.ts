@@ -16,10 +16,10 @@ export async function* jsonLines<T>(
   source: AsyncIterable<Buffer>,
   format: JsonLineFormat<T>,
 ): AsyncGenerator<T> {
-  for await (const line of byteLines(source, format)) if (!isBlank(line)) yield jsonLine(line, format);
+  for await (const line of byteLines(source, format)) if (!isBlank(line)) yield readJsonLine(line, format);
 }
 
-export function jsonLine<T>(line: Buffer, { structure, read, invalid }: JsonLineFormat<T>): T {
+export function readJsonLine<T>(line: Buffer, { structure, read, invalid }: JsonLineFormat<T>): T {
   try {
     return read(judgedJson(line, structure));
   } catch (error) {
@@ -33,4 +33,8 @@ export function objectLine(value: unknown): Record<string, unknown> {
   throw new Error('a line is not an object');
 }
 
-const isBlank = (line: Buffer) => /^\s*$/.test(line.toString('latin1'));
+/** White space of ASCII, and U+00A0. Stops at the first other byte: most lines begin with one. */
+function isBlank(line: Buffer): boolean {
+  for (const byte of line) if (!((byte >= 9 && byte <= 13) || byte === 32 || byte === 160)) return false;
+  return true;
+}

@@ -9,7 +9,7 @@ export interface InFlight {
   connected(socket: Socket): void;
   /** Whoever has taken this connection over ends it. */
   detached(socket: Duplex): void;
-  begun(response: ServerResponse): void;
+  started(response: ServerResponse): void;
   ended(response: ServerResponse, socket: Socket): void;
   /** This answer does not end by itself: a drain ends it, with what is written so far if its reader has taken that. */
   endless(response: ServerResponse): void;
@@ -30,7 +30,7 @@ export function inFlight(): InFlight {
       socket.once('close', () => sockets.delete(socket));
     },
     detached: (socket) => void sockets.delete(socket as Socket),
-    begun: (response) => void responses.add(response),
+    started: (response) => void responses.add(response),
     ended: (response, socket) => {
       responses.delete(response);
       endless.delete(response);

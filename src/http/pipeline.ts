@@ -254,7 +254,7 @@ function follow(
 ): void {
   const begin = clock.monotonic();
   const { socket } = request.raw;
-  inFlight.begun(response);
+  inFlight.started(response);
   response.once('close', () => {
     inFlight.ended(response, socket);
     const ms = clock.monotonic() - begin;

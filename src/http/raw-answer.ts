@@ -24,8 +24,8 @@ export function parserFailure(error: NodeJS.ErrnoException): ServiceError {
 /** Writes one response unless one has started on this socket, then closes it. */
 export function answerAndClose(socket: Duplex, error: ServiceError, requestId: string): void {
   // Node's own mark of the response in progress; a second one on the same bytes would be the worst outcome.
-  const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse | null };
-  if (!socket.writable || begun?.headersSent) socket.destroy();
+  const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse | null };
+  if (!socket.writable || response?.headersSent) socket.destroy();
   else socket.end(render(errorAnswer(error, requestId)), () => socket.destroy());
 }
 

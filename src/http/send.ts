@@ -53,7 +53,7 @@ function entryWriter(reply: FastifyReply, { exact }: Route): (entry: unknown) =>
 }
 
 function sendText(reply: FastifyReply, text: string, deps: SendDeps): FastifyReply {
-  if (text.length <= PIECE) return sendWhole(reply, text, deps);
+  if (text.length <= PIECE) return sendAtOnce(reply, text, deps);
   reply.header('Content-Length', Buffer.byteLength(text));
   return sendPieces(reply, textPieces(text), deps);
 }
@@ -76,7 +76,7 @@ export function sendPieces(reply: FastifyReply, pieces: Iterable<Buffer>, deps: 
     });
     return reply;
   }
-  return sendWhole(reply, begin[0] ?? '', deps);
+  return sendAtOnce(reply, begin[0] ?? '', deps);
 }
 
 function* rest(begin: readonly Buffer[], left: Iterator<Buffer>): Generator<Buffer> {
@@ -84,7 +84,7 @@ function* rest(begin: readonly Buffer[], left: Iterator<Buffer>): Generator<Buff
   yield* { [Symbol.iterator]: () => left };
 }
 
-function sendWhole(reply: FastifyReply, payload: string | Buffer, { clock }: SendDeps): FastifyReply {
+function sendAtOnce(reply: FastifyReply, payload: string | Buffer, { clock }: SendDeps): FastifyReply {
   reply.send(payload);
   dropIfStalled(reply.raw, clock);
   return reply;

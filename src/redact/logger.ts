@@ -1,10 +1,10 @@
 // The log: one JSON object a line, or lines for people. Redacts everything and never blocks.
 import { pino } from 'pino';
 import type { Clock, Logger } from '../domain/ports.ts';
+import { printable } from '../domain/printable.ts';
 import type { Redactor } from './engine.ts';
 import { LineQueue, type LineSink } from './line-queue.ts';
 import { LogRing } from './log-ring.ts';
-import { prettyLine } from './pretty.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -139,4 +139,26 @@ function escapeRest(line: string): string {
 
 function elapsed(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => void clock.after(ms, resolve));
+}
+
+const COLOURS: Record<string, string> = {
+  debug: '\x1b[2m',
+  info: '\x1b[36m',
+  warn: '\x1b[33m',
+  error: '\x1b[31m',
+};
+const PLAIN = '\x1b[0m';
+
+/** One JSON line of the log for people: time, level, message, fields. Escapes control characters. */
+function prettyLine(json: string, coloured: boolean): string {
+  const { time, level, message, ...fields } = JSON.parse(json) as Record<string, unknown>;
+  const name = String(level);
+  const badge = coloured ? `${COLOURS[name] ?? ''}${name.padEnd(5)}${PLAIN}` : name.padEnd(5);
+  const rest = Object.entries(fields).map(([key, value]) => `${printable(key)}=${shown(value)}`);
+  return `${[String(time).slice(11, 23), badge, printable(String(message)), ...rest].join(' ')}\n`;
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' && /[\s"=]/.test(text) ? JSON.stringify(printable(text)) : printable(text);
 }

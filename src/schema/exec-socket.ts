@@ -4,12 +4,12 @@ import { type Static, Type } from 'typebox';
 import { ExecRequest } from './exec.ts';
 
 const Side = Type.Integer({ minimum: 1, maximum: 1000 });
-const { stream: _stream, stdin: _stdin, ...asked } = ExecRequest.properties;
+const { stream: _stream, stdin: _stdin, ...fields } = ExecRequest.properties;
 
 /** The first message: an exec request without `stream` and `stdin`, and how to talk. */
 export const SocketStart = Type.Object(
   {
-    ...asked,
+    ...fields,
     type: Type.Literal('start'),
     tty: Type.Optional(
       Type.Boolean({ description: 'Run the command on a terminal; both outputs then arrive as stdout.' }),

@@ -45,7 +45,7 @@ function reason({ keyword, params, parentSchema, message }: ErrorObject): string
 const WORDS: Record<string, (params: ErrorObject['params'], rule: { [name: string]: unknown }) => string> = {
   additionalProperties: ({ additionalProperty }, { patternProperties, description }) =>
     patternProperties
-      ? `does not take the name ${quoted(additionalProperty)}${said(description)}`
+      ? `does not take the name ${quoted(additionalProperty)}${detailOf(description)}`
       : `has an unknown field ${quoted(additionalProperty)}`,
   propertyNames: ({ propertyName }) => `has an unknown field ${quoted(propertyName)}`,
   required: ({ missingProperty }) => `lacks ${quoted(missingProperty)}`,
@@ -57,10 +57,10 @@ const WORDS: Record<string, (params: ErrorObject['params'], rule: { [name: strin
   maxLength: ({ limit }) => `must have at most ${limit} characters`,
   maxItems: ({ limit }) => `must have at most ${limit} entries`,
   maxProperties: ({ limit }) => `must have at most ${limit} entries`,
-  pattern: (_params, { description }) => `is not of the right form${said(description)}`,
+  pattern: (_params, { description }) => `is not of the right form${detailOf(description)}`,
 };
 
-const said = (description: unknown) => (description ? `: ${String(description).replace(/\.$/, '')}` : '');
+const detailOf = (description: unknown) => (description ? `: ${String(description).replace(/\.$/, '')}` : '');
 
 const like = (examples: unknown) =>
   Array.isArray(examples) && examples.length > 0 ? `, such as ${JSON.stringify(examples[0])}` : '';

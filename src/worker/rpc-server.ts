@@ -88,7 +88,7 @@ function alwaysHook({ clock, logger }: WorkerParts, running: InFlight): Hook {
   return (request, reply, done) => {
     const { raw, id: request_id } = request;
     const begin = clock.monotonic();
-    running.begun(reply.raw);
+    running.started(reply.raw);
     reply.raw.once('close', () => {
       running.ended(reply.raw, raw.socket);
       const ms = Math.round(clock.monotonic() - begin);

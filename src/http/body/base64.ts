@@ -6,11 +6,11 @@ import { ServiceError } from '../../domain/errors.ts';
 export function strictBase64(text: string, field: string): Buffer {
   const bytes = Buffer.from(text, 'base64');
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
-  const whole = text.length % 4 === 0 && bytes.length === (text.length / 4) * 3 - padding;
+  const isComplete = text.length % 4 === 0 && bytes.length === (text.length / 4) * 3 - padding;
   // The URL alphabet would decode as well; unused bits at the end show in the last four characters.
   const standard = !text.includes('-') && !text.includes('_');
   const tail = bytes.subarray(bytes.length - (bytes.length % 3 || 3)).toString('base64');
-  if (whole && standard && (text === '' || text.endsWith(tail))) return bytes;
+  if (isComplete && standard && (text === '' || text.endsWith(tail))) return bytes;
   throw notBase64(field);
 }
 

@@ -25,8 +25,8 @@ export function referenced(schema: unknown, shelf: SchemaShelf): unknown {
   if (typeof schema !== 'object' || schema === null) return schema;
   const { $id, [DESCRIBED]: rules, ...rest } = schema as { $id?: string; [DESCRIBED]?: object };
   const entries = Object.entries(rest).map(([key, value]) => [key, referenced(value, shelf)]);
-  const whole = { ...Object.fromEntries(entries), ...beside(rules, shelf) };
-  return $id === undefined ? whole : shelved($id, whole, shelf);
+  const plain = { ...Object.fromEntries(entries), ...beside(rules, shelf) };
+  return $id === undefined ? plain : shelved($id, plain, shelf);
 }
 
 /** Rules with a name are referred to in the form that readers of older descriptions know. */

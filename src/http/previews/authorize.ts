@@ -28,10 +28,10 @@ export interface PreviewRequest {
 }
 
 /** Throws `unauthorized` without a token that is good for this preview. */
-export function authorizePreview(deps: AuthorizeDeps, asked: PreviewRequest): PreviewAccess {
-  const { token, rest: url } = takeToken(asked.url);
+export function authorizePreview(deps: AuthorizeDeps, request: PreviewRequest): PreviewAccess {
+  const { token, rest: url } = takeToken(request.url);
   if (deps.server.preview_access === 'public') return { url };
-  const { target, raw, isUpgrade, scheme } = asked;
+  const { target, raw, isUpgrade, scheme } = request;
   const end = token === undefined ? undefined : deps.previews.endOfToken(target, token);
   if (token !== undefined && end !== undefined) {
     // Only these methods are repeated after the redirect.
@@ -40,7 +40,7 @@ export function authorizePreview(deps: AuthorizeDeps, asked: PreviewRequest): Pr
     return { location: onThisHost(url), cookie: tokenCookie(token, seconds, scheme) };
   }
   const held = tokensIn(raw.headers.cookie);
-  if (isOfThisSandbox(asked, deps) && held.some((one) => deps.previews.endOfToken(target, one)))
+  if (isOfThisSandbox(request, deps) && held.some((one) => deps.previews.endOfToken(target, one)))
     return { url };
   throw new ServiceError('unauthorized', 'This preview requires a signed link.', {
     remedy: 'Ask the owner of the sandbox for a new link (svc sandbox preview).',

@@ -11,7 +11,7 @@ const CARRIED: Record<string, { header: string; encoding: BufferEncoding }> = {
   'svc.user.': { header: 'x-user-id', encoding: 'latin1' },
 };
 
-/** A header that is there already wins. Nothing is trusted by this: the values are checked as any others. */
+/** A header that the request already has wins. The values are checked like those of any other header. */
 export function takeProtocolKeys({ headers }: IncomingMessage): void {
   const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim()) ?? [];
   for (const name of offered) {

@@ -61,8 +61,8 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
       if (before) return void before.once('close', serve);
       if (!socket.writable) return;
       // Putting it back would write down only the headers that Node kept.
-      const isWhole = headerCountFailure(request) === undefined;
-      if (isWhole && !isWebSocket(request)) return serveAsPlain(app.server, request, { socket, head });
+      const isComplete = headerCountFailure(request) === undefined;
+      if (isComplete && !isWebSocket(request)) return serveAsPlain(app.server, request, { socket, head });
       takeProtocolKeys(request);
       waiting.set(request, { socket, head });
       app.routing(request, responseOn(request, socket));
@@ -74,7 +74,7 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
     of: (request) => waiting.get(request),
     accept(reply, answer) {
       const found = waiting.get(reply.request.raw);
-      if (!found) throw notAsked(reply);
+      if (!found) throw notRequested(reply);
       checkHandshake(reply.request.raw);
       const seat = takeSeat(places, { reply, socket: found.socket }, deps.clock);
       deps.detached(found.socket);
@@ -194,7 +194,7 @@ export function serveAsPlain(server: Server, request: IncomingMessage, { socket,
   server.emit('connection', socket);
 }
 
-function notAsked(reply: FastifyReply): ServiceError {
+function notRequested(reply: FastifyReply): ServiceError {
   reply.header('Upgrade', 'websocket').header('Connection', 'Upgrade');
   return new ServiceError('bad_request', 'This endpoint requires a WebSocket.', {
     status: 426,

@@ -2,7 +2,7 @@
 // QEMU greets it only after the first has ended, so keep none open for long.
 import { createConnection, type Socket } from 'node:net';
 import { LineSplitter } from '../../domain/byte-lines.ts';
-import { type JsonLineFormat, jsonLine, objectLine } from '../../domain/json-lines.ts';
+import { type JsonLineFormat, objectLine, readJsonLine } from '../../domain/json-lines.ts';
 import { ONE_THING } from '../../domain/json-reading.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { MonitorRefusal, monitorGarbled, monitorLost, monitorSlow } from './qmp-faults.ts';
@@ -168,7 +168,7 @@ export class QmpLines {
 }
 
 function parseMessage(line: Buffer): QmpMessage {
-  const message = jsonLine(line, FORMAT);
+  const message = readJsonLine(line, FORMAT);
   if (message.QMP !== undefined) return { kind: 'greeting' };
   if (typeof message.event === 'string')
     return { kind: 'event', name: message.event, fields: fieldsOf(message.data) };

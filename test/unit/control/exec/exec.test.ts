@@ -552,7 +552,7 @@ describe('a sandbox that does not answer', () => {
     for (const io of w.fake.of(id).sessions) {
       const never = () => io.closed.then(() => Promise.reject(sandboxLost()));
       io.files.stat = io.execs.list = io.execs.attach = never;
-      // biome-ignore lint/correctness/useYield: it never comes to that.
+      // biome-ignore lint/correctness/useYield: it throws before the first line.
       io.console = async function* () {
         await never();
       };

@@ -177,7 +177,7 @@ describe('what happens is counted', () => {
       '{outcome="missed"}': 0,
     });
     expect((await samples(made, 'svc_prewarm_runtimes_total'))['{outcome="made"}']).toBe(2);
-    // A claimed one was decided on as any other.
+    // Taking a prewarmed sandbox counts as one admission.
     expect(await samples(made, 'svc_admission_total')).toEqual({ '{decision="allowed",reason="none"}': 1 });
     await made.control.stop();
   });
