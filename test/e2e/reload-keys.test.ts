@@ -138,6 +138,20 @@ describeWith(['unshare', 'root'], 'a reload applies', () => {
       after: [200],
       observe: () => statuses(() => call('/admin/audit', { 'X-API-Key': '', 'X-Admin-API-Key': OTHER })),
     },
+    'audit.execs': {
+      value: true,
+      before: 0,
+      after: 1,
+      async observe() {
+        const since = new Date().toISOString();
+        const records = async (path: string) =>
+          (await (await call(`/admin/audit?since=${since}&path=${path}`)).json()) as unknown[];
+        await exec('true');
+        await spawns(undefined, 1);
+        await until('the record of a later call', async () => (await records('/sandboxes')).length >= 2);
+        return (await records('/exec')).length;
+      },
+    },
     'auth.worker_token': { value: OTHER, before: 503, after: 200, observe: () => heartbeat(OTHER) },
     'auth.worker_tokens': {
       value: { edge: OTHER },
