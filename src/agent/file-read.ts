@@ -46,14 +46,14 @@ async function firstInfo(requests: Requests, stream: AgentStream<number>): Promi
     if (!piece) await stream.result;
     if (piece?.channel !== 0) break;
     bytes = Buffer.concat([bytes, piece.data]);
-    const info = readWhole(bytes);
+    const info = readInfo(bytes);
     if (info instanceof AgentFault) throw requests.fault(info);
     if (info) return info;
   }
   throw requests.fault(new AgentFault('content without its file information'));
 }
 
-function readWhole(bytes: Buffer): FileInfo | AgentFault | undefined {
+function readInfo(bytes: Buffer): FileInfo | AgentFault | undefined {
   const reader = new WireReader(bytes);
   try {
     const info = readFileInfo(reader);

@@ -53,9 +53,10 @@ export function orAfter<T, L>(clock: Clock, ms: number, work: Promise<T>, late: 
 /** The result of `work`, or the signal's reason when it aborts first. The work continues for its other callers. */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
     const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    // Also after an abort: a later failure of the work is ignored.
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
 }

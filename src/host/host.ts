@@ -65,10 +65,7 @@ export interface Host {
   which(name: string): Promise<string | undefined>;
   /** Runs to the end; never rejects for a failing command, rejects when it cannot start or on the deadline. */
   run(file: string, args: readonly string[], options: RunOptions): Promise<RunResult>;
-  /**
-   * Starts a program in a session of its own, with an empty environment; it outlives this process. Rejects with `unavailable`
-   * when it cannot start. `stdin` is an open descriptor of ours; without it there is nothing to read.
-   */
+  /** Starts a program in a session of its own, with an empty environment. Throws `unavailable` without descriptors for its pipes. */
   accompany(file: string, args: readonly string[]): Companion;
   /**
    * Starts a program in a session of its own, with an empty environment; it outlives this process. Rejects with `unavailable`

@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream';
 import { execa, type ResultPromise } from 'execa';
 import { ServiceError } from '../domain/errors.ts';
+import { abortable } from '../domain/timeout.ts';
 import type { RunOptions, RunResult } from './host.ts';
 
 const DEFAULT_MAX_BYTES = 1024 * 1024;
@@ -23,9 +24,10 @@ export async function run(file: string, args: readonly string[], options: RunOpt
   }) as ResultPromise;
   const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES;
   const outputs = [collect(child.stdout, maxBytes), collect(child.stderr, maxBytes)];
-  const result = await before(deadline(options), child, () => killGroup(child));
+  const result = await before(child, options);
   const [stdout = '', stderr = ''] = outputs.map((output) => output());
-  if (result.exitCode === undefined && result.signal === undefined) throw notStarted(result);
+  if (result.exitCode === undefined && result.signal === undefined)
+    throw new ServiceError('unavailable', 'Could not start a program on this host.', { cause: result });
   return { code: result.exitCode ?? null, stdout, stderr };
 }
 
@@ -40,28 +42,15 @@ function collect(stream: Readable | null, maxBytes: number): () => string {
   return () => Buffer.concat(chunks).toString('utf8');
 }
 
-function deadline(options: RunOptions): AbortSignal {
-  const timeout = AbortSignal.timeout(options.timeoutMs);
-  return options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
-}
-
-async function before<T>(signal: AbortSignal, work: PromiseLike<T>, onAbort: () => void): Promise<T> {
-  let abort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => {
-      onAbort();
-      reject(
-        signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
-          ? late()
-          : signal.reason,
-      );
-    };
-    signal.addEventListener('abort', abort, { once: true });
-  });
+async function before(child: ResultPromise, { timeoutMs, signal }: RunOptions) {
+  const timeout = AbortSignal.timeout(timeoutMs);
   try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
+    return await abortable(child, signal ? AbortSignal.any([timeout, signal]) : timeout);
+  } catch (error) {
+    killGroup(child);
+    throw error instanceof DOMException && error.name === 'TimeoutError'
+      ? new ServiceError('timeout', 'A program on this host did not end in time.')
+      : error;
   }
 }
 
@@ -74,12 +63,4 @@ function killGroup(child: ResultPromise): void {
   } catch {
     // Ended in between.
   }
-}
-
-function late(): ServiceError {
-  return new ServiceError('timeout', 'A program on this host did not end in time.');
-}
-
-function notStarted(cause: unknown): ServiceError {
-  return new ServiceError('unavailable', 'Could not start a program on this host.', { cause });
 }

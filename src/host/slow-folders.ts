@@ -10,12 +10,13 @@ const PATIENCE_MS = 10_000;
 /** Runs `work` in its turn. It must make its calls one after another. Rejects with `unavailable` when it is not done in time. */
 export type SlowFolders = <T>(work: () => Promise<T>) => Promise<T>;
 
-export function slowFolders(clock: Clock): SlowFolders {
+/** `atOnce` bounds the calls that run together; see AT_ONCE. */
+export function slowFolders(clock: Clock, atOnce = AT_ONCE): SlowFolders {
   let running = 0;
   const waiting = new Set<() => void>();
   const next = () => {
     const [first] = waiting;
-    if (running >= AT_ONCE || first === undefined) return;
+    if (running >= atOnce || first === undefined) return;
     waiting.delete(first);
     running++;
     first();

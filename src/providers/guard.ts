@@ -9,7 +9,7 @@ import type { Clock, Logger } from '../domain/ports.ts';
 import { withinDeadline } from './deadline.ts';
 import type { Created, Provider, RuntimeEvent, RuntimeRef, RuntimeSpec } from './provider.ts';
 
-export const DEADLINES_MS = {
+const DEADLINES_MS = {
   create: 60_000,
   destroy: 60_000,
   inspect: 10_000,
@@ -25,17 +25,17 @@ const CLOSE_MS = 5000;
 const STARTS_AT_ONCE = 32;
 const WAITING_STARTS = { waiting: 2000, waitMs: 60_000 };
 
-export interface GuardDeps {
+interface GuardDeps {
   clock: Clock;
   logger: Logger;
 }
 
-interface Call<T> {
-  operation: Operation;
-  signal: AbortSignal;
-  run(signal: AbortSignal): Promise<T>;
-  late?: (value: T) => void;
-}
+type Make = <T>(
+  operation: Operation,
+  signal: AbortSignal,
+  run: (signal: AbortSignal) => Promise<T>,
+  late?: (value: T) => void,
+) => Promise<T>;
 
 /**
  * The same provider with guarantees: every call settles within its deadline and a second after its abort, and rejects
@@ -45,38 +45,29 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
   const make = caller(provider, deps);
   const starts = new ConcurrencyLimit(STARTS_AT_ONCE, { clock: deps.clock, ...WAITING_STARTS });
   const clearAway = (ref: RuntimeRef) =>
-    make({
-      operation: 'destroy',
-      signal: new AbortController().signal,
-      run: (signal) => provider.destroy(ref, signal),
-    }).catch(() => undefined);
+    make('destroy', new AbortController().signal, (signal) => provider.destroy(ref, signal)).catch(
+      () => undefined,
+    );
+  const { snapshots } = provider;
   return {
     ...traitsOf(provider),
     describe: () => provider.describe(),
     ...(provider.refuseImage && { refuseImage: provider.refuseImage }),
     probe: (signal) => probing(make, provider, signal),
-    create: (spec, signal) =>
-      started(starts, signal, () =>
-        make<Created>({
-          operation: 'create',
-          signal,
-          run: (inner) => provider.create(spec, inner),
-          late: (made) => void clearAway(lateOne(provider, spec, made)),
-        }),
-      ),
-    inspect: (ref, signal) =>
-      make({ operation: 'inspect', signal, run: (inner) => provider.inspect(ref, inner) }),
-    destroy: (ref, signal) =>
-      make({ operation: 'destroy', signal, run: (inner) => provider.destroy(ref, inner) }),
-    attach: (ref, signal) =>
-      make<SandboxIo>({
-        operation: 'attach',
-        signal,
-        run: (inner) => provider.attach(ref, inner),
-        late: (io) => io.close(),
-      }),
-    list: (signal) => make({ operation: 'list', signal, run: (inner) => provider.list(inner) }),
-    ...(provider.snapshots && { snapshots: snapshotsOf(make, provider.snapshots) }),
+    create: (spec, signal) => {
+      const late = (made: Created) => void clearAway(lateOne(provider, spec, made));
+      return started(starts, signal, () =>
+        make('create', signal, (inner) => provider.create(spec, inner), late),
+      );
+    },
+    inspect: (ref, signal) => make('inspect', signal, (inner) => provider.inspect(ref, inner)),
+    destroy: (ref, signal) => make('destroy', signal, (inner) => provider.destroy(ref, inner)),
+    attach: (ref, signal) => {
+      const late = (io: SandboxIo) => io.close();
+      return make('attach', signal, (inner) => provider.attach(ref, inner), late);
+    },
+    list: (signal) => make('list', signal, (inner) => provider.list(inner)),
+    ...(snapshots && { snapshots: (signal) => make('snapshots', signal, snapshots) }),
     // No deadline: a watch lasts as long as its listener.
     ...(provider.watch && { watch: (onEvent, signal) => watching(provider, onEvent, signal) }),
     close: () => closed(provider, deps),
@@ -135,11 +126,9 @@ async function closed(provider: Provider, { clock, logger }: GuardDeps): Promise
   );
 }
 
-type Make = <T>(call: Call<T>) => Promise<T>;
-
 function caller(provider: Provider, { clock, logger }: GuardDeps): Make {
   const log = logger.child({ provider: provider.kind });
-  return async ({ operation, signal, run, late }) => {
+  return async (operation, signal, run, late) => {
     const began = clock.monotonic();
     const bounds = { ms: DEADLINES_MS[operation], expired: tooSlow(provider.kind, operation), signal };
     const ended = (outcome: string) =>
@@ -155,15 +144,9 @@ function caller(provider: Provider, { clock, logger }: GuardDeps): Make {
   };
 }
 
-type Snapshots = NonNullable<Provider['snapshots']>;
-
-function snapshotsOf(make: Make, list: Snapshots): Snapshots {
-  return (signal) => make({ operation: 'snapshots', signal, run: (inner) => list(inner) });
-}
-
 async function probing(make: Make, provider: Provider, signal: AbortSignal) {
   try {
-    return await make({ operation: 'probe', signal, run: (inner) => provider.probe(inner) });
+    return await make('probe', signal, (inner) => provider.probe(inner));
   } catch (error) {
     const message = error instanceof ServiceError ? error.message : 'The check was interrupted.';
     return { healthy: false, message, findings: [] };

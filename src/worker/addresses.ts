@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { ServiceError } from '../domain/errors.ts';
 import { hostFault } from '../domain/outgoing-address.ts';
 
-export interface ListenAddress {
+interface ListenAddress {
   /** Has no brackets; empty means every address. */
   host: string;
   port: number;
@@ -21,7 +21,7 @@ export function parseListen(text: string): ListenAddress {
   return { host: bracketed ?? plain, port };
 }
 
-export interface Advertised {
+interface Advertised {
   /** The value of `worker.advertise_url`; empty derives the URL from the listen address. */
   advertise: string;
   listen: ListenAddress;
@@ -41,9 +41,9 @@ export function advertisedUrl({
   isNear = false,
 }: Advertised): (port: number) => string {
   if (advertise === '') {
-    const told = isNear && isEveryAddress(listen.host) ? '127.0.0.1' : listen.host;
-    const host = isIP(told) === 6 ? `[${told}]` : told;
-    requireReachable(told, allowLoopback);
+    const name = isNear && isEveryAddress(listen.host) ? '127.0.0.1' : listen.host;
+    const host = isIP(name) === 6 ? `[${name}]` : name;
+    requireReachable(name, allowLoopback);
     return (port) => `${isTls ? 'https' : 'http'}://${host}:${port}`;
   }
   const url = URL.canParse(advertise) ? new URL(advertise) : undefined;

@@ -27,7 +27,7 @@ export interface Renewal {
   ttl: string;
 }
 
-export interface LinkDeps {
+interface LinkDeps {
   /** Sends to the control plane's address, without `/api/v1`. */
   outgoing: Pick<Outgoing, 'request'>;
   id: string;

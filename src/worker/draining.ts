@@ -4,13 +4,13 @@
 export class Draining {
   /** Called at each change, so that the control plane learns of it soon. */
   onChange: () => void = () => {};
-  #asked = false;
+  #requested = false;
   /** True if the control plane requested the drain. Only then may it undo it. */
   #wanted = false;
   #stopping = false;
 
   get isDraining(): boolean {
-    return this.#asked || this.#stopping;
+    return this.#requested || this.#stopping;
   }
 
   /**
@@ -36,9 +36,9 @@ export class Draining {
     this.onChange();
   }
 
-  #set(asked: boolean): void {
-    if (this.#asked === asked) return;
-    this.#asked = asked;
+  #set(requested: boolean): void {
+    if (this.#requested === requested) return;
+    this.#requested = requested;
     this.onChange();
   }
 }

@@ -1,5 +1,6 @@
 // Ends sandboxes of this worker: on request, when a lease or lifetime is over, or when a start failed.
 import { ServiceError } from '../domain/errors.ts';
+import { orAfter } from '../domain/timeout.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { RpcDestroyResult, RpcRuntimeParams, RpcStatusResult } from '../schema/worker-rpc.ts';
 import { unaborted, type WorkerParts, type WorkerRuntime } from './worker-parts.ts';
@@ -49,22 +50,17 @@ export async function endRuntime(parts: WorkerParts, { record }: WorkerSandbox, 
 }
 
 async function noteAnyway(
-  { sandboxes: held, clock, logger }: WorkerParts,
+  { sandboxes, clock, logger }: WorkerParts,
   id: string,
   state: 'ending' | 'ended',
 ): Promise<void> {
-  const enough = new AbortController();
-  const impatient = clock.sleep(WRITE_MS, enough.signal).then(() => {
+  const slow = () => {
     throw new ServiceError('unavailable', 'The journal is too slow.');
-  });
-  try {
-    await Promise.race([held.note(id, { state }), impatient]);
-  } catch (err) {
-    held.assume(id, { state });
+  };
+  await orAfter(clock, WRITE_MS, sandboxes.note(id, { state }), slow).catch((err: unknown) => {
+    sandboxes.assume(id, { state });
     logger.error({ sandbox_id: id, state, err }, 'Could not write the journal; ending the sandbox anyway.');
-  } finally {
-    enough.abort();
-  }
+  });
 }
 
 export function refOf({ sandbox_id: id, epoch, made, provider }: WorkerSandbox['record']): WorkerRuntime {

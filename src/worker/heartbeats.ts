@@ -1,6 +1,7 @@
 // Sends heartbeats with the worker's status. Failures are retried with backoff and jitter.
 import { ServiceError } from '../domain/errors.ts';
 import type { Random } from '../domain/ports.ts';
+import { withTimeout } from '../domain/timeout.ts';
 import { SESSIONS } from '../domain/worker-capabilities.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Capacity, HeartbeatBody } from '../schema/worker.ts';
@@ -26,7 +27,7 @@ export type HeartbeatParts = Pick<
   'providers' | 'link' | 'draining' | 'sessionsAllowed' | 'clock' | 'logger'
 >;
 
-export interface HeartbeatDeps {
+interface HeartbeatDeps {
   parts: HeartbeatParts;
   facts: WorkerFacts;
   intervalMs: number;
@@ -48,16 +49,14 @@ export async function sendHeartbeat({
   parts,
   facts,
 }: Pick<HeartbeatDeps, 'parts' | 'facts'>): Promise<HeartbeatAnswer> {
+  const { clock, link, draining } = parts;
   const body = await bodyOf(parts, facts);
-  const tooLate = new AbortController();
-  const timer = parts.clock.after(DEADLINE_MS, () => tooLate.abort(noAnswer()));
-  try {
-    const answer = await parts.link.heartbeat(body, tooLate.signal);
-    parts.draining.update(answer.drain);
-    return answer;
-  } finally {
-    timer.cancel();
-  }
+  const error = () => new ServiceError('timeout', 'The control plane did not answer in time.');
+  const answer = await withTimeout({ clock, ms: DEADLINE_MS, error }, (signal) =>
+    link.heartbeat(body, signal),
+  );
+  draining.update(answer.drain);
+  return answer;
 }
 
 export function heartbeats(deps: HeartbeatDeps): Heartbeats {
@@ -113,10 +112,6 @@ async function bodyOf(
     capabilities: capabilitiesOf(healthy, parts.sessionsAllowed),
     ...(rpcUrl !== undefined && { rpc_url: rpcUrl }),
   };
-}
-
-function noAnswer(): ServiceError {
-  return new ServiceError('timeout', 'The control plane did not answer in time.');
 }
 
 /** What any provider can, what each can as `provider/capability`, and `sessions`. */

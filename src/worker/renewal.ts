@@ -19,13 +19,13 @@ export async function renewLease(
   id: string,
   { ttlMs, signal }: { ttlMs: number; signal: AbortSignal },
 ): Promise<RpcRenewResult> {
-  const askedAt = clock.monotonic();
+  const requestedAt = clock.monotonic();
   const answer = await link.renew({ worker_id, resource_id: id, ttl: formatDuration(ttlMs) }, signal);
   const { lease, sandbox_ttl } = answer;
   credential.requireLease(lease, { resource_id: id, seen: held.find(id)?.record.generation ?? 0 });
   const lifeMs = sandbox_ttl === undefined ? undefined : parseDuration(sandbox_ttl, 'sandbox_ttl');
   // The sandbox may have ended in the meantime.
-  if (held.find(id)?.record.state === 'running') await held.adopt(id, lease, { askedAt, lifeMs });
+  if (held.find(id)?.record.state === 'running') await held.adopt(id, lease, { requestedAt, lifeMs });
   return answer;
 }
 
@@ -34,7 +34,7 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /** Handles `worker.renew_lease`: the control plane extends the sandbox and sends a valid lease. */
-export async function renewWhenAsked(
+export async function renewOnRequest(
   parts: WorkerParts,
   params: RpcRenewParams,
   { lease, signal }: { lease: Lease; signal: AbortSignal },
@@ -43,13 +43,13 @@ export async function renewWhenAsked(
   const { resource_id: id, sandbox_ttl } = params;
   const ttlMs = parseDuration(params.ttl, 'ttl');
   const lifeMs = sandbox_ttl === undefined ? undefined : parseDuration(sandbox_ttl, 'sandbox_ttl');
-  const askedAt = clock.monotonic();
+  const requestedAt = clock.monotonic();
   const known = held.find(id);
   credential.requireLease(lease, { resource_id: id, seen: known?.record.generation ?? 0 });
   if (known?.record.state !== 'running')
     throw new ServiceError('not_found', 'This worker has no such sandbox.');
   const answer = await renewLease(parts, id, { ttlMs, signal });
   if (lifeMs !== undefined && known.record.state === 'running')
-    await passLifetime(parts, await held.adopt(id, answer.lease, { askedAt, lifeMs }));
+    await passLifetime(parts, await held.adopt(id, answer.lease, { requestedAt, lifeMs }));
   return answer;
 }

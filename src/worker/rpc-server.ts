@@ -23,7 +23,7 @@ const BODY_LIMIT = 256 * 1024;
 /** Links into sandboxes are not counted by address: who opened one has proved who it is. */
 const CONNECTIONS = { most: 512 + LINKS_MAX, perAddress: 256, unbounded: [] };
 
-export interface RpcServerDeps {
+interface RpcServerDeps {
   parts: WorkerParts;
   ids: Ids;
   address: { host: string; port: number };

@@ -13,7 +13,7 @@ import {
 } from '../schema/worker-rpc.ts';
 import { otherWorker } from './credential.ts';
 import { destroySandbox, sandboxStatus } from './ending.ts';
-import { renewWhenAsked } from './renewal.ts';
+import { renewOnRequest } from './renewal.ts';
 import { spawnSandbox } from './spawn.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
@@ -38,8 +38,8 @@ export async function answerRpc(
   } catch (error) {
     const failure = toServiceError(error);
     logFailure(parts.logger.child({ rpc: request.method }), failure, requestId);
-    const { status, body: said } = errorAnswer(failure, requestId);
-    return { status, answer: { ...addressed, error: { code: said.code, message: said.message } } };
+    const { status, body: failed } = errorAnswer(failure, requestId);
+    return { status, answer: { ...addressed, error: { code: failed.code, message: failed.message } } };
   }
 }
 
@@ -77,7 +77,7 @@ const RPC: Record<RpcMethod, Method> = {
   'worker.renew_lease': {
     fault: checked(RpcRenewParams),
     run: (parts, { params, lease }, signal) =>
-      renewWhenAsked(parts, params as RpcRenewParams, { lease: required(lease), signal }),
+      renewOnRequest(parts, params as RpcRenewParams, { lease: required(lease), signal }),
   },
   'worker.shutdown': {
     fault: () => undefined,

@@ -2,6 +2,7 @@
 // in between finds and ends it.
 import { parseDuration } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { withTimeout } from '../domain/timeout.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { RpcSpawnParams, RpcSpawnResult } from '../schema/worker-rpc.ts';
@@ -21,19 +22,19 @@ export function spawnSandbox(
   params: RpcSpawnParams,
   lease: Lease,
 ): Promise<RpcSpawnResult> {
-  const askedAt = parts.clock.monotonic();
+  const requestedAt = parts.clock.monotonic();
   const lifeMs = parseDuration(params.ttl, 'ttl');
   return parts.sandboxes.lock.run(params.sandbox_id, async () => {
     const { sandboxes: held, credential } = parts;
     const known = held.find(params.sandbox_id);
     credential.requireLease(lease, { resource_id: params.sandbox_id, seen: known?.record.generation ?? 0 });
     const running = known && (await isRunning(parts, known));
-    if (running) return resultOf(parts, await held.adopt(params.sandbox_id, lease, { askedAt, lifeMs }));
+    if (running) return resultOf(parts, await held.adopt(params.sandbox_id, lease, { requestedAt, lifeMs }));
     refuseEnded(known, lease);
     refuseMore(parts);
     const provider = parts.providers.get(params.provider);
     if (known && known.record.state !== 'ended') await endRuntime(parts, known, 'it no longer runs');
-    await start(parts, { params, lease, provider, terms: { askedAt, lifeMs } });
+    await start(parts, { params, lease, provider, terms: { requestedAt, lifeMs } });
     return resultOf(parts, held.find(params.sandbox_id));
   });
 }
@@ -61,41 +62,39 @@ interface Start {
   params: RpcSpawnParams;
   lease: Lease;
   provider: Provider;
-  terms: { askedAt: number; lifeMs: number };
+  terms: { requestedAt: number; lifeMs: number };
 }
 
 async function start(parts: WorkerParts, { params, lease, provider, terms }: Start): Promise<void> {
-  const { sandboxes: held, clock } = parts;
+  const { sandboxes, clock } = parts;
   const { sandbox_id: id, memory_mb, vcpus, image, network = 'default', strict = false } = params;
   const epoch = lease.generation;
-  const begun = { provider: provider.kind, epoch, state: 'starting', made: undefined } as const;
-  const own = await held.begin(id, begun, lease, terms);
+  const first = { provider: provider.kind, epoch, state: 'starting', made: undefined } as const;
+  const own = await sandboxes.begin(id, first, lease, terms);
   const abort = new AbortController();
   own.abort = abort;
   const expires_at = own.record.sandbox_ends_at;
+  const deadline = agentEnd(own);
+  const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at, strict, deadline };
   // A start is not renewed: it must finish within its lease.
-  const timer = clock.after(own.leaseEnds - clock.monotonic(), () => abort.abort(leaseOver()));
+  const ms = own.leaseEnds - clock.monotonic();
+  const error = () => new ServiceError('unavailable', 'The lease expired before the sandbox ran.');
   try {
-    const deadline = agentEnd(own);
-    const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at, strict, deadline };
-    const made = plain(await provider.create(spec, abort.signal));
-    // From here on an end knows the runtime.
-    held.assume(id, { made });
-    own.agentEnds = deadline;
-    abort.signal.throwIfAborted();
-    await held.note(id, { state: 'running', made });
-  } catch (error) {
+    await withTimeout({ clock, ms, error, signal: abort.signal }, async (signal) => {
+      const made = plain(await provider.create(spec, signal));
+      // From here on an end knows the runtime.
+      sandboxes.assume(id, { made });
+      own.agentEnds = deadline;
+      signal.throwIfAborted();
+      await sandboxes.note(id, { state: 'running', made });
+    });
+  } catch (failure) {
     // A failed start may also have left a runtime.
     await endRuntime(parts, own, 'its start failed');
-    throw error;
+    throw failure;
   } finally {
-    timer.cancel();
     delete own.abort;
   }
-}
-
-function leaseOver(): ServiceError {
-  return new ServiceError('unavailable', 'The lease expired before the sandbox ran.');
 }
 
 function plain({ runtime_id, image, memory_mb, vcpus, warnings }: MadeRuntime): MadeRuntime {

@@ -57,20 +57,20 @@ async function sweepRuntime(parts: WorkerParts, provider: Provider, runtime: Run
 
 /** Checks a missing runtime again after a second before it counts as lost. */
 async function sweepMissing(parts: WorkerParts, provider: Provider, id: string): Promise<void> {
-  if (!(await isGone(parts, provider, id))) return;
+  if (!(await isMissing(parts, provider, id))) return;
   parts.clock.after(AGAIN_MS, () => void alone(parts, id, () => sweepLost(parts, provider, id)));
 }
 
 async function sweepLost(parts: WorkerParts, provider: Provider, id: string): Promise<void> {
   const { sandboxes: held, logger } = parts;
   await held.lock.run(id, async () => {
-    if (!(await isGone(parts, provider, id))) return;
+    if (!(await isMissing(parts, provider, id))) return;
     await held.note(id, { state: 'ended' });
     logger.warn({ sandbox_id: id }, 'The runtime of a sandbox is missing; marking the sandbox as ended.');
   });
 }
 
-async function isGone({ sandboxes: held }: WorkerParts, provider: Provider, id: string): Promise<boolean> {
+async function isMissing({ sandboxes: held }: WorkerParts, provider: Provider, id: string): Promise<boolean> {
   const record = held.find(id)?.record;
   if (!record || record.state === 'ended') return false;
   const ref = { runtime_id: record.made?.runtime_id, id, epoch: record.epoch };

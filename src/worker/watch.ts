@@ -1,5 +1,6 @@
 // Keeps sandboxes within their bounds even if the control plane is unreachable: renews leases at a third of their term,
 // ends sandboxes past their lease or lifetime, and retries failed ends.
+import { withTimeout } from '../domain/timeout.ts';
 import { passLifetime } from './agent-end.ts';
 import { endRuntime } from './ending.ts';
 import { isRefusal, renewLease } from './renewal.ts';
@@ -67,16 +68,17 @@ async function endOver(parts: WorkerParts, id: string): Promise<void> {
   });
 }
 
-async function renew(parts: WorkerParts, own: WorkerSandbox, stopped: AbortSignal): Promise<void> {
-  const { sandboxes: held, clock, logger } = parts;
-  const id = own.record.sandbox_id;
-  const tooLong = new AbortController();
+async function renew(parts: WorkerParts, own: WorkerSandbox, signal: AbortSignal): Promise<void> {
+  const { sandboxes, clock, logger } = parts;
+  const { sandbox_id: id } = own.record;
   // A lost request must leave time for retries.
   const share = (own.leaseEnds - own.renewedAt) / 4;
-  const withinMs = Math.min(Math.max(share, RENEWAL_MS.least), RENEWAL_MS.most);
-  const timer = clock.after(withinMs, () => tooLong.abort(new Error('the renewal took too long')));
+  const ms = Math.min(Math.max(share, RENEWAL_MS.least), RENEWAL_MS.most);
+  const error = () => new Error('the renewal took too long');
   try {
-    await renewLease(parts, id, { ttlMs: held.termMs, signal: AbortSignal.any([tooLong.signal, stopped]) });
+    await withTimeout({ clock, ms, error, signal }, (either) =>
+      renewLease(parts, id, { ttlMs: sandboxes.termMs, signal: either }),
+    );
     await passLifetime(parts, own).catch((err: unknown) =>
       logger.debug(
         { sandbox_id: id, err },
@@ -86,11 +88,9 @@ async function renew(parts: WorkerParts, own: WorkerSandbox, stopped: AbortSigna
   } catch (err) {
     if (!isRefusal(err)) throw err;
     logger.warn({ sandbox_id: id, err }, 'The control plane revoked a lease; ending the sandbox.');
-    await held.lock.run(id, async () => {
+    await sandboxes.lock.run(id, async () => {
       if (own.record.state === 'running') await endRuntime(parts, own, 'its lease was revoked');
     });
-  } finally {
-    timer.cancel();
   }
 }
 

@@ -19,14 +19,14 @@ export interface WorkerSandbox {
   abort?: AbortController;
 }
 
-export interface LeaseTimes {
+interface LeaseTimes {
   /** When the lease was requested, in monotonic ms. */
-  askedAt: number;
+  requestedAt: number;
   /** The remaining lifetime of the sandbox, if known. */
   lifeMs?: number | undefined;
 }
 
-export interface WorkerSandboxesDeps {
+interface WorkerSandboxesDeps {
   journal: Pick<WorkerJournal, 'all' | 'put' | 'forget'>;
   clock: Clock;
   /** The duration of a new lease. */
@@ -120,7 +120,7 @@ export class WorkerSandboxes {
   }
 
   /**
-   * Applies a lease that was requested at `askedAt`: it ends at its own end, and never later than a new lease would. It
+   * Applies a lease that was requested at `requestedAt`: it ends at its own end, and never later than a new lease would. It
    * takes effect even if this rejects because the journal cannot be written.
    */
   async adopt(id: string, lease: Lease, terms: LeaseTimes): Promise<WorkerSandbox> {
@@ -142,10 +142,10 @@ export class WorkerSandboxes {
     return { generation, lease_ends_at: expires_at, ...life };
   }
 
-  #hold(held: WorkerSandbox, { expires_at }: Lease, { askedAt, lifeMs }: LeaseTimes): void {
-    held.leaseEnds = askedAt + Math.min(Date.parse(expires_at) - this.#clock.now(), this.termMs);
-    held.renewedAt = askedAt;
-    if (lifeMs !== undefined) held.lifeEnds = askedAt + lifeMs;
+  #hold(held: WorkerSandbox, { expires_at }: Lease, { requestedAt, lifeMs }: LeaseTimes): void {
+    held.leaseEnds = requestedAt + Math.min(Date.parse(expires_at) - this.#clock.now(), this.termMs);
+    held.renewedAt = requestedAt;
+    if (lifeMs !== undefined) held.lifeEnds = requestedAt + lifeMs;
   }
 
   /** Forgets sandboxes that ended long ago. */

@@ -16,7 +16,7 @@ import { watchHeld } from './watch.ts';
 import type { WorkerParts, WorkerRuntime } from './worker-parts.ts';
 import { WorkerSandboxes } from './worker-sandboxes.ts';
 
-export interface WorkerDeps {
+interface WorkerDeps {
   id: string;
   credential: WorkerCredential;
   link: ControlLink;

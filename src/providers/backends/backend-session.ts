@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import type { Exec, ExecRecord, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
+import type { Isolation } from '../../schema/provider.ts';
 
 /** Signals that terminate a program by default. */
 const FATAL = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
@@ -57,6 +58,20 @@ export class BackendSession {
     return exec;
   }
 
+  /** What a session is at every backend. */
+  get common(): Pick<SandboxIo, 'connect' | 'console' | 'close' | 'closed'> {
+    return {
+      connect: async () => {
+        throw unsupported(this.#kind, 'access to ports of a sandbox');
+      },
+      console: () => {
+        throw unsupported(this.#kind, 'console');
+      },
+      close: () => this.close(),
+      closed: this.closed,
+    };
+  }
+
   get execs(): SandboxIo['execs'] {
     return {
       list: async () => [...this.#running.values()].map(({ record }) => record),
@@ -101,4 +116,9 @@ export class OpenSessions {
   endAll(): void {
     for (const runtime_id of [...this.#open.keys()]) this.end(runtime_id);
   }
+}
+
+/** The isolation of a sandbox that a backend runs: `words` for every part. */
+export function unknownIsolation(words: string): Isolation {
+  return { filesystem: words, process: words, network: words, memory: words, disk: words, user: words };
 }

@@ -8,7 +8,7 @@ const KILLED = { exit_code: 137, signal: 'SIGKILL' } as const;
 
 type Outcome = Omit<ExecExit, 'duration_ms'>;
 
-export interface LifecycleDeps {
+interface LifecycleDeps {
   clock: Clock;
   /** Signals that end the exec; `exit` then rejects with the reason. */
   ends: readonly (AbortSignal | undefined)[];

@@ -46,14 +46,10 @@ export function identityIn(
   return ID.test(id) && /^[1-9]\d{0,8}$/.test(epoch) ? { id, epoch: Number(epoch) } : undefined;
 }
 
-function isOf(ref: RuntimeRef, { id, epoch }: { id: string; epoch: number }): boolean {
-  return ref.id === id && ref.epoch === epoch;
-}
-
 /** The runtime's id, from the reference or from `list`; undefined when the backend has no such runtime. */
 export async function runtimeIdOf(
-  ref: RuntimeRef,
+  { runtime_id, id, epoch }: RuntimeRef,
   list: () => Promise<readonly RuntimeListing[] | undefined>,
 ): Promise<string | undefined> {
-  return ref.runtime_id ?? (await list())?.find((one) => isOf(ref, one))?.runtime_id;
+  return runtime_id ?? (await list())?.find((one) => one.id === id && one.epoch === epoch)?.runtime_id;
 }

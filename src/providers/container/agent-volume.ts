@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { findAgent } from '../../agent/binary.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { type Once, once } from '../../domain/once.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { AGENT_FOLDER } from './container-body.ts';
 import type { Engine } from './engine.ts';
@@ -14,9 +15,8 @@ import { firstFile, tarOf } from './tar.ts';
 
 const PATH = `${AGENT_FOLDER}/svc-agent`;
 const MAX_ARCHIVE = 32 * 1024 * 1024;
-const NEVER = new AbortController().signal;
 
-export interface AgentVolumeDeps {
+interface AgentVolumeDeps {
   engine: Engine;
   clock: Clock;
   logger: Logger;
@@ -24,28 +24,8 @@ export interface AgentVolumeDeps {
   packageRoot: string;
 }
 
-export interface AgentVolume {
-  /** Resolves with the name of the volume of this build; seeds it first if needed, once for concurrent callers. */
-  ready(): Promise<string>;
-  /** The volume is missing: the next `ready` checks again. */
-  forget(): void;
-}
-
-export function agentVolume(deps: AgentVolumeDeps): AgentVolume {
-  let seeding: Promise<string> | undefined;
-  return {
-    ready: () => {
-      seeding ??= seeded(deps).catch((error: unknown) => {
-        seeding = undefined;
-        throw error;
-      });
-      return seeding;
-    },
-    forget: () => {
-      seeding = undefined;
-    },
-  };
-}
+/** The name of the volume of this build, which is seeded first if needed. `forget` it when the volume is missing. */
+export const agentVolume = (deps: AgentVolumeDeps): Once<string> => once(() => seeded(deps));
 
 interface Build {
   bytes: Buffer;
@@ -76,21 +56,18 @@ async function ownBuild(packageRoot: string): Promise<Build> {
 async function importImage(engine: Engine, { bytes, name }: Build): Promise<void> {
   const what = 'import the image of the agent';
   try {
-    await engine.bytes({ method: 'GET', path: `/images/${name}:latest/json`, what }, NEVER);
+    await engine.bytes({ method: 'GET', path: `/images/${name}:latest/json`, what });
   } catch (error) {
     if (!refusedWith(error, 404)) throw error;
     const query = { fromSrc: '-', repo: name, tag: 'latest', changes: `LABEL ${LABEL.agent}=${name}` };
     const body = tarOf({ path: 'svc-agent', bytes, mode: 0o755 });
-    await engine.bytes({ method: 'POST', path: '/images/create', query, body, what }, NEVER);
+    await engine.bytes({ method: 'POST', path: '/images/create', query, body, what });
   }
 }
 
 async function makeVolume(engine: Engine, { name }: Build): Promise<void> {
   const body = { Name: name, Labels: { [LABEL.agent]: name } };
-  await engine.json(
-    { method: 'POST', path: '/volumes/create', body, what: 'make the volume of the agent' },
-    NEVER,
-  );
+  await engine.json({ method: 'POST', path: '/volumes/create', body, what: 'make the volume of the agent' });
 }
 
 /** Keeps an existing, complete file: sandboxes run from it. */
@@ -98,7 +75,7 @@ async function fill(engine: Engine, container: string, build: Build): Promise<vo
   if (await holds(engine, container, build)) return;
   const archive = tarOf({ path: 'svc-agent', bytes: build.bytes, mode: 0o755 });
   const where = { path: `/containers/${container}/archive`, query: { path: AGENT_FOLDER } };
-  await engine.bytes({ method: 'PUT', ...where, body: archive, what: 'store the agent' }, NEVER);
+  await engine.bytes({ method: 'PUT', ...where, body: archive, what: 'store the agent' });
   if (await holds(engine, container, build)) return;
   throw new ServiceError('provider_error', 'The container engine did not store the guest agent.', {
     remedy: 'Check the free space for volumes on the engine.',
@@ -108,10 +85,12 @@ async function fill(engine: Engine, container: string, build: Build): Promise<vo
 async function holds(engine: Engine, container: string, { bytes }: Build): Promise<boolean> {
   const where = { path: `/containers/${container}/archive`, query: { path: PATH } };
   try {
-    const archive = await engine.bytes(
-      { method: 'GET', ...where, what: 'read the agent', maxBytes: MAX_ARCHIVE },
-      NEVER,
-    );
+    const archive = await engine.bytes({
+      method: 'GET',
+      ...where,
+      what: 'read the agent',
+      maxBytes: MAX_ARCHIVE,
+    });
     return firstFile(archive)?.equals(bytes) ?? false;
   } catch (error) {
     if (refusedWith(error, 404)) return false;
@@ -124,8 +103,8 @@ async function removeOldBuilds({ engine, logger }: AgentVolumeDeps, { name }: Bu
   const query = { filters: { label: [LABEL.agent] } };
   const what = 'list old agents';
   try {
-    const volumes = await engine.json({ method: 'GET', path: '/volumes', query, what }, NEVER);
-    const images = await engine.json({ method: 'GET', path: '/images/json', query, what }, NEVER);
+    const volumes = await engine.json({ method: 'GET', path: '/volumes', query, what });
+    const images = await engine.json({ method: 'GET', path: '/images/json', query, what });
     const paths = [
       ...names((volumes as { Volumes?: unknown } | undefined)?.Volumes).map((old) => `/volumes/${old}`),
       ...tags(images).map((old) => `/images/${old}`),

@@ -14,7 +14,6 @@ import type { ContainerState } from './state.ts';
 const EXIT_ATTEMPTS = 5;
 const EXIT_PAUSE_MS = 50;
 const EXIT_CALL_MS = 1000;
-const NEVER = new AbortController().signal;
 const STREAMS = { stream: 1, stdin: 1, stdout: 1, stderr: 1, logs: 0 };
 
 /** Throws `unavailable` when the runtime is not running or its agent does not answer. */
@@ -36,7 +35,6 @@ export async function attachRuntime(
   }
 }
 
-/** The streams of one container. */
 export interface AttachedContainer {
   stream: AttachedStream;
   diagnostics: StderrTail;
@@ -68,7 +66,7 @@ export async function attachStreams(
  */
 async function endReason({ engine, clock }: ContainerState, name: string): Promise<Error | undefined> {
   for (let attempt = 0; attempt < EXIT_ATTEMPTS; attempt++) {
-    const found = await inspectContainer(engine, name, NEVER, EXIT_CALL_MS);
+    const found = await inspectContainer(engine, name, undefined, EXIT_CALL_MS);
     if (found?.state !== 'running') return found?.isOutOfMemory ? outOfMemory() : undefined;
     await clock.sleep(EXIT_PAUSE_MS);
   }

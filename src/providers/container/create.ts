@@ -4,6 +4,7 @@ import type { SandboxIo } from '../../agent/io.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted, NotStarted, wrapNotStarted } from '../../domain/not-started.ts';
+import { withTimeout } from '../../domain/timeout.ts';
 import { agentLifeMs } from '../../domain/ttl.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { type AttachedContainer, attachStreams, openAgentSession } from './attach.ts';
@@ -121,20 +122,17 @@ async function run(state: ContainerState, name: string, signal: AbortSignal): Pr
 }
 
 /** Never throws: the caller gets the first failure, and reconciliation removes a container without a row. */
-async function undo(state: ContainerState, name: string, signal: AbortSignal): Promise<void> {
-  const stop = new AbortController();
-  const ms = signal.aborted ? UNDO_ABORTED_MS : UNDO_MS;
-  const timer = state.clock.after(ms, () => stop.abort(new Error('undo timed out')));
-  try {
-    await removeContainer(state, name, stop.signal);
-  } catch (error) {
-    state.logger.warn(
-      { err: error, runtime: name },
-      'Could not clean up after a failed spawn; the next reconciliation retries.',
-    );
-  } finally {
-    timer.cancel();
-  }
+async function undo(state: ContainerState, name: string, { aborted }: AbortSignal): Promise<void> {
+  const { clock, logger } = state;
+  const ms = aborted ? UNDO_ABORTED_MS : UNDO_MS;
+  const error = () => new Error('undo timed out');
+  await withTimeout({ clock, ms, error }, (late) => removeContainer(state, name, late)).catch(
+    (err: unknown) =>
+      logger.warn(
+        { err, runtime: name },
+        'Could not clean up after a failed spawn; the next reconciliation retries.',
+      ),
+  );
 }
 
 function exists(cause: unknown): ServiceError {
@@ -145,7 +143,7 @@ const MEBIBYTE = 1024 * 1024;
 const MAX_RING = 8 * MEBIBYTE;
 
 /** 16 bytes of secret and the bytes for kept output: a sixteenth of the memory, at most 8 MiB. */
-export function agentSettings(secret: Buffer, memoryMb: number): Buffer {
+function agentSettings(secret: Buffer, memoryMb: number): Buffer {
   const ring = Buffer.alloc(8);
   ring.writeBigUInt64LE(BigInt(Math.min(MAX_RING, Math.floor((memoryMb * MEBIBYTE) / 16))));
   return Buffer.concat([secret, ring]);

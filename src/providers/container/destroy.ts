@@ -18,7 +18,10 @@ export async function removeContainer(
   const deadline = state.clock.monotonic() + TIMEOUT_MS;
   for (let pause = 10; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     if (await removed(state, name, signal)) return;
-    if (state.clock.monotonic() > deadline) throw stubborn();
+    if (state.clock.monotonic() > deadline)
+      throw new ServiceError('unavailable', 'The container engine has not removed the sandbox.', {
+        remedy: 'Destroy it again. If it remains, check the engine on its host.',
+      });
     await state.clock.sleep(pause, signal);
   }
 }
@@ -35,10 +38,4 @@ async function removed(state: ContainerState, name: string, signal: AbortSignal)
     state.logger.debug({ runtime: name, err: error }, 'The engine has not removed a container; retrying.');
   }
   return (await stateOf(state, name, signal)) === 'gone';
-}
-
-function stubborn(): ServiceError {
-  return new ServiceError('unavailable', 'The container engine has not removed the sandbox.', {
-    remedy: 'Destroy it again. If it remains, check the engine on its host.',
-  });
 }

@@ -5,7 +5,7 @@ import type { AgentOptions } from 'node:https';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 
-export const DEFAULT_SOCKET = '/var/run/docker.sock';
+const DEFAULT_SOCKET = '/var/run/docker.sock';
 const TLS_PORT = 2376;
 const PLAIN_PORT = 2375;
 

@@ -3,6 +3,7 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
+import { type Once, once } from '../../domain/once.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import { type Endpoint, resolveEndpoint } from './endpoint.ts';
 import {
@@ -29,11 +30,15 @@ interface OpenEngine {
 
 /** Reads the configured files on first use, and again after a failure. */
 export class EngineConnection {
-  readonly #config: ContainerConfig;
-  #opened: Promise<OpenEngine> | undefined;
+  readonly #open: Once<OpenEngine>;
+  #isOpened = false;
 
   constructor(config: ContainerConfig) {
-    this.#config = config;
+    this.#open = once(async () => {
+      this.#isOpened = true;
+      const endpoint = await resolveEndpoint(config);
+      return { endpoint, modems: await openModems(endpoint) };
+    });
   }
 
   async label(): Promise<string> {
@@ -41,21 +46,25 @@ export class EngineConnection {
   }
 
   close(): void {
-    void this.#opened?.then(({ modems }) => modems.close()).catch(() => undefined);
+    if (this.#isOpened)
+      void this.#open().then(
+        ({ modems }) => modems.close(),
+        () => undefined,
+      );
   }
 
   /** The head of the reply, whatever its status. Retries once if the engine has closed the kept connection. */
-  async answer(order: EngineRequest, way: DialOptions): Promise<EngineReply> {
+  async answer(order: EngineRequest, options: DialOptions): Promise<EngineReply> {
     const { endpoint, modems } = await this.#open();
     for (let isRetry = false; ; isRetry = true) {
       try {
-        const answer = await dial(modems[way.connection], order, way.signal);
+        const answer = await dial(modems[options.connection], order, options.signal);
         if (answer instanceof IncomingMessage)
-          return { message: addAbortSignal(way.signal, answer), label: endpoint.label };
+          return { message: addAbortSignal(options.signal, answer), label: endpoint.label };
         answer.destroy();
         throw new Error('unexpected upgrade');
       } catch (error) {
-        way.signal.throwIfAborted();
+        options.signal.throwIfAborted();
         const isReset = (error as NodeJS.ErrnoException).code === 'ECONNRESET';
         if (!isReset || isRetry || order.method === 'POST') throw engineLost(endpoint.label, error);
       }
@@ -75,19 +84,6 @@ export class EngineConnection {
       signal.throwIfAborted();
       throw isOurs(error) ? error : engineLost(endpoint.label, error);
     }
-  }
-
-  #open(): Promise<OpenEngine> {
-    this.#opened ??= this.#opening().catch((error: unknown) => {
-      this.#opened = undefined;
-      throw error;
-    });
-    return this.#opened;
-  }
-
-  async #opening(): Promise<OpenEngine> {
-    const endpoint = await resolveEndpoint(this.#config);
-    return { endpoint, modems: await openModems(endpoint) };
   }
 }
 

@@ -17,11 +17,12 @@ import { engineSlow } from './engine-faults.ts';
 
 const CALL_MS = 10_000;
 
+/** A call without a signal ends by its deadline alone. */
 export interface Engine {
   /** The complete reply. Rejects with EngineRefusal for a status of 400 or more, `unavailable` for a lost reply. */
-  bytes(order: EngineRequest, signal: AbortSignal): Promise<Buffer>;
+  bytes(order: EngineRequest, signal?: AbortSignal): Promise<Buffer>;
   /** Like `bytes`, parsed; undefined for an empty reply. The caller checks the shape. */
-  json(order: EngineRequest, signal: AbortSignal): Promise<unknown>;
+  json(order: EngineRequest, signal?: AbortSignal): Promise<unknown>;
   /** Reads a JSON list one element at a time and collects what `read` returns, without undefined. */
   list<T>(order: EngineRequest, signal: AbortSignal, read: (element: unknown) => T | undefined): Promise<T[]>;
   /** A reply to read as a stream; the deadline is for its head. The caller destroys it. */
@@ -43,10 +44,10 @@ export function openEngine({ config, clock }: { config: ContainerConfig; clock: 
   ) => withinDeadline(clock, { ms, expired: engineSlow(what, ms), signal }, work, late);
   const answered = <T>(
     order: EngineRequest,
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
     read: (answered: EngineReply) => Promise<T>,
   ) =>
-    timed(order, signal, async (inner) =>
+    timed(order, signal ?? new AbortController().signal, async (inner) =>
       read(await connection.answer(order, { connection: order.connection ?? 'kept', signal: inner })),
     );
   return {

@@ -23,20 +23,20 @@ export function imagePolicy(allowed: readonly string[]): ImagePolicy {
       if (allowsAny || allowed.includes(reference)) return;
       throw notAllowed(reference);
     }
-    const asked = imageName(reference);
-    const fitting = patterns.filter(({ name }) => matches(name, asked));
+    const requested = imageName(reference);
+    const fitting = patterns.filter(({ name }) => matches(name, requested));
     if (fitting.length === 0 && !allowsAny) throw notAllowed(reference);
-    const isNamed = fitting.some(({ name }) => name.registry === asked.registry);
-    if (!isNamed && isInternalRegistry(asked.registry)) throw internal(reference);
+    const isNamed = fitting.some(({ name }) => name.registry === requested.registry);
+    if (!isNamed && isInternalRegistry(requested.registry)) throw internal(reference);
   };
 }
 
-function matches(pattern: ImageName, asked: ImageName): boolean {
-  if (!fits(pattern.registry, asked.registry) || !fits(pattern.path, asked.path)) return false;
-  if (pattern.digest !== undefined) return pattern.digest === asked.digest;
+function matches(pattern: ImageName, requested: ImageName): boolean {
+  if (!fits(pattern.registry, requested.registry) || !fits(pattern.path, requested.path)) return false;
+  if (pattern.digest !== undefined) return pattern.digest === requested.digest;
   if (pattern.tag === undefined) return true;
   // The engine ignores the tag of a name with a digest.
-  return asked.digest === undefined && fits(pattern.tag, asked.tag ?? 'latest');
+  return requested.digest === undefined && fits(pattern.tag, requested.tag ?? 'latest');
 }
 
 /** Takes time proportional to the product of both lengths; a regular expression could take far longer. */
@@ -59,7 +59,7 @@ function fits(pattern: string, text: string): boolean {
 }
 
 /** Whether `registry` is an address in any spelling, or a name in the engine's own network. */
-export function isInternalRegistry(registry: string): boolean {
+function isInternalRegistry(registry: string): boolean {
   if (registry.startsWith('[')) return true;
   const host = registry.replace(/:\d*$/, '').replace(/\.+$/, '').toLowerCase();
   const last = host.slice(host.lastIndexOf('.') + 1);

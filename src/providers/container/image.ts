@@ -1,5 +1,6 @@
 // The image of a sandbox: its name is checked, it is looked up on the engine, and pulled if the policy says so.
 import { ServiceError } from '../../domain/errors.ts';
+import { abortable } from '../../domain/timeout.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import type { Engine } from './engine.ts';
 import { invalidEngineReply, refusedWith } from './engine-faults.ts';
@@ -8,12 +9,9 @@ import type { ImagePolicy } from './image-policy.ts';
 import { type PullDeps, pull } from './pull.ts';
 import { type PullBounds, pullQueue } from './pull-queue.ts';
 import type { PulledImages } from './pulled-images.ts';
-import { unlessAborted } from './unless-aborted.ts';
 import { declaredVolumes } from './volumes.ts';
 
-const NEVER = new AbortController().signal;
-
-export interface ImageFacts {
+interface ImageFacts {
   /** Containers are created from the id, because a name may point to another image a moment later. */
   id: string;
   /** The image's USER; empty is root. */
@@ -55,10 +53,10 @@ export function images(deps: ImagesDeps): Images {
     isPresent: async (reference, signal) => (await lookUp(engine, reference, signal)) !== undefined,
     ready: async (reference, account, signal) => {
       allowed(reference);
-      if (policy === 'always') await unlessAborted(fetch(reference, account), signal);
+      if (policy === 'always') await abortable(fetch(reference, account), signal);
       let found = await lookUp(engine, reference, signal);
       if (!found && policy === 'missing') {
-        await unlessAborted(fetch(reference, account), signal);
+        await abortable(fetch(reference, account), signal);
         found = await lookUp(engine, reference, signal);
       }
       if (!found) throw notThere(reference);
@@ -71,16 +69,16 @@ export function images(deps: ImagesDeps): Images {
 
 /** Records the image as ours only if the engine did not have it before. */
 async function fetched(deps: ImagesDeps, reference: string): Promise<void> {
-  const before = await lookUp(deps.engine, reference, NEVER);
+  const before = await lookUp(deps.engine, reference);
   await pull(deps, reference);
-  const now = before ? undefined : await lookUp(deps.engine, reference, NEVER);
+  const now = before ? undefined : await lookUp(deps.engine, reference);
   if (now) await deps.pulled.pulled(reference, now.id);
 }
 
 async function lookUp(
   engine: Engine,
   reference: string,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<EngineImage | undefined> {
   try {
     const path = `/images/${encodeURIComponent(fullName(reference)).replaceAll('%2F', '/')}/json`;

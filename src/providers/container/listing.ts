@@ -59,7 +59,7 @@ interface ContainerFacts {
 export async function inspectContainer(
   engine: Engine,
   name: string,
-  signal: AbortSignal,
+  signal?: AbortSignal,
   ms?: number,
 ): Promise<ContainerFacts | undefined> {
   try {

@@ -1,6 +1,7 @@
 // The network of sandboxes. `svc` is our own bridge on which containers cannot reach each other: one per engine, shared by
 // all servers, because an engine has few subnets.
 import { ServiceError } from '../../domain/errors.ts';
+import { once } from '../../domain/once.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import type { Engine } from './engine.ts';
 import { refusedWith } from './engine-faults.ts';
@@ -8,31 +9,23 @@ import { LABEL } from './names.ts';
 
 export const OWN_NETWORK = 'svc';
 const ISOLATED = 'com.docker.network.bridge.enable_icc';
-const NEVER = new AbortController().signal;
 
 export interface Network {
   /** Resolves with the network mode of a container; creates our bridge if needed, once for concurrent callers. */
-  ready(asked: 'default' | 'none'): Promise<string>;
+  ready(requested: 'default' | 'none'): Promise<string>;
   /** The network is missing: the next `ready` checks again. */
   forget(): void;
 }
 
 export function network(engine: Engine, { network_mode }: Pick<ContainerConfig, 'network_mode'>): Network {
-  let making: Promise<void> | undefined;
+  const bridge = once(() => ensure(engine));
   return {
-    ready: async (asked) => {
-      if (asked === 'none') return 'none';
-      if (network_mode !== OWN_NETWORK) return network_mode;
-      making ??= ensure(engine).catch((error: unknown) => {
-        making = undefined;
-        throw error;
-      });
-      await making;
-      return OWN_NETWORK;
+    ready: async (requested) => {
+      if (requested === 'none') return 'none';
+      if (network_mode === OWN_NETWORK) await bridge();
+      return network_mode;
     },
-    forget: () => {
-      making = undefined;
-    },
+    forget: bridge.forget,
   };
 }
 
@@ -48,7 +41,7 @@ async function ensure(engine: Engine): Promise<void> {
   };
   try {
     const order = { method: 'POST', path: '/networks/create', body, what: 'make the network' } as const;
-    await engine.json(order, NEVER);
+    await engine.json(order);
   } catch (error) {
     // Another server created it first.
     if (!refusedWith(error, 409)) throw cannotMake(error);
@@ -60,9 +53,7 @@ async function ensure(engine: Engine): Promise<void> {
 async function look(engine: Engine): Promise<boolean> {
   try {
     const order = { method: 'GET', path: `/networks/${OWN_NETWORK}`, what: 'look up the network' } as const;
-    const found = (await engine.json(order, NEVER)) as
-      | { Options?: Record<string, string> | null }
-      | undefined;
+    const found = (await engine.json(order)) as { Options?: Record<string, string> | null } | undefined;
     if (found?.Options?.[ISOLATED] === 'false') return true;
     throw foreign();
   } catch (error) {

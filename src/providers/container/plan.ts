@@ -2,6 +2,7 @@
 // engine has.
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { abortable } from '../../domain/timeout.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { containerBody, hasOwnWorkspace } from './container-body.ts';
 import { type EngineFacts, rejectPodman } from './facts.ts';
@@ -9,7 +10,6 @@ import { containerName } from './names.ts';
 import { isGvisor } from './runtime-kernel.ts';
 import { seccompProfile } from './seccomp-profile.ts';
 import type { ContainerState } from './state.ts';
-import { unlessAborted } from './unless-aborted.ts';
 
 /** How many paths a warning names. */
 const SHOWN = 4;
@@ -27,20 +27,20 @@ export interface Plan {
 /** Throws `provider_error` or `unavailable` for a missing prerequisite, or the signal's reason. */
 export async function planContainer(
   state: ContainerState,
-  asked: RuntimeSpec,
+  requested: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Plan> {
-  const image = asked.image ?? noImage();
+  const image = requested.image ?? noImage();
   const [facts, imageFacts, seccomp] = await Promise.all([
     state.facts.read(signal).then(rejectPodman),
-    state.images.ready(image, asked.account, signal),
+    state.images.ready(image, requested.account, signal),
     seccompProfile(state.config.seccomp_profile),
   ]);
-  const [agentVolume, network] = await unlessAborted(
-    Promise.all([state.agent.ready(), state.network.ready(asked.network)]),
+  const [agentVolume, network] = await abortable(
+    Promise.all([state.agent(), state.network.ready(requested.network)]),
     signal,
   );
-  const { spec, warnings } = fitted(state, asked, facts);
+  const { spec, warnings } = fitted(state, requested, facts);
   const user = state.config.user || imageFacts.user;
   const runtime = state.config.runtime || facts.default_runtime;
   if (spec.role === 'pool' && isGvisor(runtime)) throw noPool(runtime);
@@ -58,21 +58,22 @@ export async function planContainer(
     seccomp: state.config.seccomp_profile === 'svc' && !facts.limits.system_calls ? undefined : seccomp,
   };
   if (imageFacts.volumes.length > 0) warnings.push(volumesWarning(imageFacts.volumes));
-  refuseDifferences(asked.strict, warnings);
+  refuseDifferences(requested.strict, warnings);
   // A property of the configuration, not a difference from the request: a strict spawn has no other workspace to ask for.
-  if (hasOwnWorkspace(order) && !asked.strict) warnings.push(workspaceWarning(state.config.workspace_mb));
+  if (hasOwnWorkspace(order) && !requested.strict) warnings.push(workspaceWarning(state.config.workspace_mb));
   return { name: containerName(state.instance, spec), image, spec, body: containerBody(order), warnings };
 }
 
-function fitted({ config }: ContainerState, asked: RuntimeSpec, facts: EngineFacts) {
+function fitted({ config }: ContainerState, requested: RuntimeSpec, facts: EngineFacts) {
   const warnings: string[] = [];
   const memory_mb =
-    config.max_memory_mb === 0 ? asked.memory_mb : Math.min(asked.memory_mb, config.max_memory_mb);
-  if (memory_mb < asked.memory_mb)
+    config.max_memory_mb === 0 ? requested.memory_mb : Math.min(requested.memory_mb, config.max_memory_mb);
+  if (memory_mb < requested.memory_mb)
     warnings.push(`memory_mb is ${memory_mb}: providers.container.max_memory_mb sets this limit.`);
-  const vcpus = Math.min(asked.vcpus, facts.cpus);
-  if (vcpus < asked.vcpus) warnings.push(`vcpus is ${vcpus}: the engine's host has this many processors.`);
-  return { spec: { ...asked, memory_mb, vcpus }, warnings: [...warnings, ...missingLimits(facts)] };
+  const vcpus = Math.min(requested.vcpus, facts.cpus);
+  if (vcpus < requested.vcpus)
+    warnings.push(`vcpus is ${vcpus}: the engine's host has this many processors.`);
+  return { spec: { ...requested, memory_mb, vcpus }, warnings: [...warnings, ...missingLimits(facts)] };
 }
 
 function missingLimits({ limits }: EngineFacts): string[] {

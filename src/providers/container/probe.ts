@@ -1,21 +1,20 @@
 // Checks that containers can start: the engine answers and has the runtime and the network, and the agent is installed.
 // Creates nothing.
 import { findAgent } from '../../agent/binary.ts';
-import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import { asServiceError } from '../../domain/errors.ts';
+import { explained, type Finding, finding } from '../findings.ts';
 import type { ProbeReport } from '../provider.ts';
 import { refusedWith } from './engine-faults.ts';
 import { type EngineFacts, rejectPodman } from './facts.ts';
 import { OWN_NETWORK } from './network.ts';
 import type { ContainerState } from './state.ts';
 
-type Finding = ProbeReport['findings'][number];
-
 /** Never throws; settles when `signal` aborts. */
 export async function probeContainer(state: ContainerState, signal: AbortSignal): Promise<ProbeReport> {
   const engine = await engineFinding(state, signal);
-  if (!engine.facts) return { healthy: false, message: engine.message, findings: [finding(engine)] };
+  if (!engine.facts) return { healthy: false, message: engine.message, findings: [withoutFacts(engine)] };
   const needed = [
-    finding(engine),
+    withoutFacts(engine),
     runtimeFinding(state, engine.facts),
     await networkFinding(state, signal),
     await agentFinding(state),
@@ -31,7 +30,7 @@ interface EngineFinding extends Finding {
   facts?: EngineFacts;
 }
 
-const finding = ({ name, ok, message }: EngineFinding): Finding => ({ name, ok, message });
+const withoutFacts = ({ name, ok, message }: EngineFinding): Finding => ({ name, ok, message });
 
 async function engineFinding(state: ContainerState, signal: AbortSignal): Promise<EngineFinding> {
   try {
@@ -48,9 +47,8 @@ async function engineFinding(state: ContainerState, signal: AbortSignal): Promis
 /** Includes the engine's address, unlike errors for callers. */
 async function engineWords(state: ContainerState, error: unknown, signal: AbortSignal): Promise<string> {
   if (signal.aborted) return 'The probe did not end in time.';
-  const { message, remedy } = asServiceError(error);
   const label = await state.engine.label().catch(() => undefined);
-  return [label && `${label}:`, message, remedy].filter(Boolean).join(' ');
+  return [label && `${label}:`, explained(error)].filter(Boolean).join(' ');
 }
 
 function runtimeFinding({ config }: ContainerState, facts: EngineFacts): Finding {
@@ -89,15 +87,11 @@ async function networkFinding({ config, engine }: ContainerState, signal: AbortS
   }
 }
 
-async function agentFinding({ packageRoot }: ContainerState): Promise<Finding> {
-  try {
+const agentFinding = ({ packageRoot }: ContainerState) =>
+  finding('agent', async () => {
     await findAgent(packageRoot, process.arch);
-    return { name: 'agent', ok: true, message: 'The guest agent is installed.' };
-  } catch (error) {
-    const { message, remedy } = error instanceof ServiceError ? error : asServiceError(error);
-    return { name: 'agent', ok: false, message: [message, remedy].filter(Boolean).join(' ') };
-  }
-}
+    return 'The guest agent is installed.';
+  });
 
 function limitsFinding({ limits }: EngineFacts): Finding {
   const names = Object.entries(limits);
@@ -124,7 +118,7 @@ const HIDDEN = /^(?:<none>|svc-pulled:)/;
 export async function defaultImageFinding(
   { images, engine, config, defaultImage }: ContainerState,
   signal: AbortSignal,
-): Promise<ProbeReport['findings'][number] | undefined> {
+): Promise<Finding | undefined> {
   if (defaultImage === undefined || defaultImage === '') return undefined;
   try {
     if (await images.isPresent(defaultImage, signal))

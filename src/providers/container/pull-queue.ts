@@ -20,7 +20,7 @@ export interface PullBounds {
  * Resolves when `reference` is pulled. Rejects like `pull`, and with `unavailable` when the account has too many pulls or
  * the queue is full.
  */
-export type PullQueue = (reference: string, account: string | undefined) => Promise<void>;
+type PullQueue = (reference: string, account: string | undefined) => Promise<void>;
 
 export function pullQueue(
   clock: Clock,

@@ -5,12 +5,13 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
 import { jsonLines } from '../../domain/json-lines.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
+import { withTimeout } from '../../domain/timeout.ts';
 import type { Engine } from './engine.ts';
 import { ENGINE_LINES } from './engine-answers.ts';
 import { EngineRefusal, engineLost } from './engine-faults.ts';
 import { fullName } from './image-name.ts';
 
-const TELL_MS = 5000;
+const LOG_MS = 5000;
 /** Every failure takes at least this long, so its duration does not reveal whether a port is open. */
 const LEAST_MS = 2000;
 
@@ -44,35 +45,32 @@ export async function pull(deps: PullDeps, reference: string): Promise<void> {
   }
 }
 
-async function pulled(deps: PullDeps, reference: string): Promise<void> {
+function pulled(deps: PullDeps, reference: string): Promise<void> {
   const { engine, clock, pullMs } = deps;
-  const stop = new AbortController();
-  const timer = clock.after(pullMs, () => stop.abort(new TooSlow(`not pulled within ${pullMs / 1000} s`)));
   const query = { fromImage: fullName(reference) };
   const call = { method: 'POST', path: '/images/create', query, what: 'pull an image' } as const;
-  try {
-    const answer = await engine.stream({ ...call, ms: pullMs + LEAST_MS }, stop.signal);
-    stop.signal.addEventListener('abort', () => answer.destroy(), { once: true });
-    await follow(deps, reference, answer);
-  } catch (error) {
-    stop.signal.throwIfAborted();
-    throw error;
-  } finally {
-    timer.cancel();
-  }
+  const error = () => new Error(`not pulled within ${pullMs / 1000} s`);
+  return withTimeout({ clock, ms: pullMs, error }, async (signal) => {
+    try {
+      const answer = await engine.stream({ ...call, ms: pullMs + LEAST_MS }, signal);
+      signal.addEventListener('abort', () => answer.destroy(), { once: true });
+      await follow(deps, reference, answer);
+    } catch (failure) {
+      signal.throwIfAborted();
+      throw failure;
+    }
+  });
 }
-
-class TooSlow extends Error {}
 
 async function follow(deps: PullDeps, reference: string, answer: IncomingMessage): Promise<void> {
   const { clock, logger, engine } = deps;
-  let told = clock.monotonic();
+  let loggedAt = clock.monotonic();
   try {
     for await (const line of jsonLines(answer, ENGINE_LINES)) {
       const { error, status, id } = line as Progress;
       if (error !== undefined) throw new EngineRefusal('pull an image', 200, `${error}`);
-      if (clock.monotonic() - told < TELL_MS) continue;
-      told = clock.monotonic();
+      if (clock.monotonic() - loggedAt < LOG_MS) continue;
+      loggedAt = clock.monotonic();
       logger.info({ image: reference, layer: id, status }, 'Still pulling an image.');
     }
   } catch (error) {

@@ -12,7 +12,6 @@ const HOUR_MS = 3_600_000;
 const YOUNG_MS = 10 * 60_000;
 const MEBIBYTE = 1024 * 1024;
 const MAX_LIST = 16 * MEBIBYTE;
-const NEVER = new AbortController().signal;
 
 export interface PulledImages {
   /** Records that image `id` was pulled for `reference`. */
@@ -23,7 +22,7 @@ export interface PulledImages {
   prune(): Promise<void>;
 }
 
-export interface PulledImagesDeps {
+interface PulledImagesDeps {
   engine: Engine;
   clock: Clock;
   logger: Logger;
@@ -94,7 +93,7 @@ const shortInstance = ({ instance }: PulledImagesDeps) => instance.id.replaceAll
 async function mark(deps: PulledImagesDeps, id: string, key: string): Promise<void> {
   const tag = `${shortInstance(deps)}-${key}-${Math.floor(deps.clock.now() / 1000)}`;
   const query = { repo: REPOSITORY, tag };
-  await deps.engine.bytes({ method: 'POST', path: `/images/${id}/tag`, query, what: 'name an image' }, NEVER);
+  await deps.engine.bytes({ method: 'POST', path: `/images/${id}/tag`, query, what: 'name an image' });
 }
 
 async function renew(deps: PulledImagesDeps, id: string, names: readonly string[]): Promise<void> {
@@ -163,7 +162,7 @@ function candidate(deps: PulledImagesDeps, image: ListedImage): Candidate | unde
 
 async function listed({ engine }: PulledImagesDeps, path: string, query = {}): Promise<object[]> {
   const order = { method: 'GET', path, query, what: 'list images', maxBytes: MAX_LIST } as const;
-  const answer = await engine.json(order, NEVER);
+  const answer = await engine.json(order);
   if (!Array.isArray(answer)) throw invalidEngineReply('a list of the engine is not a list', undefined);
   return answer.filter((each) => typeof each === 'object' && each !== null);
 }
@@ -171,7 +170,7 @@ async function listed({ engine }: PulledImagesDeps, path: string, query = {}): P
 /** Ignores images that are in use again or already removed. */
 async function remove({ engine }: PulledImagesDeps, name: string): Promise<void> {
   try {
-    await engine.bytes({ method: 'DELETE', path: `/images/${name}`, what: 'remove an image' }, NEVER);
+    await engine.bytes({ method: 'DELETE', path: `/images/${name}`, what: 'remove an image' });
   } catch (error) {
     if (!refusedWith(error, 404, 409)) throw error;
   }

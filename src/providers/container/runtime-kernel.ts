@@ -24,7 +24,6 @@ export function hostProcesses(runtime: string, processes: number): number {
   return isGvisor(runtime) ? processes * GVISOR_THREADS : processes;
 }
 
-/** A description of the limit under this runtime. */
 export function processWords(runtime: string, processes: number): string {
   const most = hostProcesses(runtime, processes);
   return most === processes

@@ -11,10 +11,9 @@ import { LABEL } from './names.ts';
 const STALE_MS = 30_000;
 const TIMEOUT_MS = 45_000;
 const PAUSE_MS = 100;
-const NEVER = new AbortController().signal;
 const WHAT = 'seed the agent';
 
-export interface SeedDeps {
+interface SeedDeps {
   engine: Engine;
   clock: Clock;
   instance: { id: string };
@@ -54,14 +53,14 @@ async function make({ engine, instance }: SeedDeps, build: string, name: string)
     },
   };
   const call = { method: 'POST', path: '/containers/create', query: { name }, body } as const;
-  await engine.json({ ...call, what: WHAT }, NEVER);
+  await engine.json({ ...call, what: WHAT });
 }
 
 /** The server that created the container, and when (ms since 1970); undefined if there is none. */
 async function makerOf(engine: Engine, name: string): Promise<{ id: unknown; at: number } | undefined> {
   try {
     const order = { method: 'GET', path: `/containers/${name}/json`, what: WHAT } as const;
-    const found = (await engine.json(order, NEVER)) as SeedContainer | undefined;
+    const found = (await engine.json(order)) as SeedContainer | undefined;
     return { id: found?.Config?.Labels?.[LABEL.seeder], at: Date.parse(found?.Created ?? '') };
   } catch (error) {
     if (refusedWith(error, 404)) return undefined;
@@ -81,7 +80,7 @@ export async function remove(
   query: NonNullable<EngineRequest['query']> = {},
 ): Promise<void> {
   try {
-    await engine.bytes({ method: 'DELETE', path, query, what: 'remove what seeding left' }, NEVER);
+    await engine.bytes({ method: 'DELETE', path, query, what: 'remove what seeding left' });
   } catch (error) {
     if (!refusedWith(error, 404, 409)) throw error;
   }

@@ -3,9 +3,10 @@
 import type { SandboxIo } from '../../agent/io.ts';
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { parseDuration } from '../../domain/duration.ts';
+import type { Once } from '../../domain/once.ts';
 import type { Clock, Logger, Random, Timer } from '../../domain/ports.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
-import { type AgentVolume, agentVolume } from './agent-volume.ts';
+import { agentVolume } from './agent-volume.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { type FactsReader, factsReader } from './facts.ts';
 import { type Images, images } from './image.ts';
@@ -33,8 +34,7 @@ export interface ContainerState extends ContainerDeps {
   facts: FactsReader;
   images: Images;
   network: Network;
-  agent: AgentVolume;
-  /** Limits concurrent starts. */
+  agent: Once<string>;
   starts: ConcurrencyLimit;
   startMs: number;
   parked: ParkedSessions;

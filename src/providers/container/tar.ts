@@ -6,7 +6,7 @@ const SIZE_LENGTH = 12;
 const TYPE_AT = 156;
 const FILE = 0x30;
 
-export interface TarFile {
+interface TarFile {
   /** A path without a leading slash, shorter than 100 bytes. */
   path: string;
   bytes: Buffer;

@@ -44,8 +44,8 @@ export function openBackend(
   };
 }
 
-async function meant(way: Outgoing, { means = {}, ...ask }: BackendRequest): Promise<Reply> {
-  const reply = await way.request(ask);
+async function meant(client: Outgoing, { means = {}, ...ask }: BackendRequest): Promise<Reply> {
+  const reply = await client.request(ask);
   if (reply.status >= 200 && reply.status < 300) return reply;
   await reply.discard();
   throw failure(reply, means);

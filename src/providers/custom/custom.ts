@@ -1,7 +1,7 @@
 // The custom provider: sandboxes of an operator's own HTTP service. The contract is docs/custom-provider.md.
 import { parseDuration } from '../../domain/duration.ts';
-import { asServiceError } from '../../domain/errors.ts';
-import { OpenSessions } from '../backends/backend-session.ts';
+import { OpenSessions, unknownIsolation } from '../backends/backend-session.ts';
+import { finding } from '../findings.ts';
 import type { ProbeReport, Provider } from '../provider.ts';
 import { openBackend } from './backend.ts';
 import {
@@ -15,7 +15,6 @@ import {
 import { attachRuntime } from './session.ts';
 
 const LEAST_MS = 1000;
-const UNKNOWN = 'as the backend does';
 
 /** Contacts the backend only when used. Sandboxes outlive this object and this process. */
 export function customProvider(deps: CustomDeps): Provider {
@@ -27,14 +26,7 @@ export function customProvider(deps: CustomDeps): Provider {
     capabilities: ['exec', 'stream', 'files'],
     namesAreGiven: true,
     describe: () => ({
-      isolation: {
-        filesystem: UNKNOWN,
-        process: UNKNOWN,
-        network: UNKNOWN,
-        memory: UNKNOWN,
-        disk: UNKNOWN,
-        user: UNKNOWN,
-      },
+      isolation: unknownIsolation('as the backend does'),
       images: ['*'],
     }),
     probe: (signal) => probeCustom(state, signal),
@@ -49,8 +41,6 @@ export function customProvider(deps: CustomDeps): Provider {
     },
   };
 }
-
-type Finding = ProbeReport['findings'][number];
 
 /** Never throws; settles when `signal` aborts. */
 async function probeCustom(state: CustomState, signal: AbortSignal): Promise<ProbeReport> {
@@ -67,13 +57,4 @@ async function probeCustom(state: CustomState, signal: AbortSignal): Promise<Pro
   });
   const { ok: healthy, message } = listing;
   return { healthy, findings: [backend, listing], ...(!healthy && { message }) };
-}
-
-async function finding(name: string, look: () => Promise<string>): Promise<Finding> {
-  try {
-    return { name, ok: true, message: await look() };
-  } catch (error) {
-    const { message, remedy } = asServiceError(error);
-    return { name, ok: false, message: [message, remedy].filter(Boolean).join(' ') };
-  }
 }

@@ -18,7 +18,7 @@ export const BACKEND_LINES: JsonLineFormat<Record<string, unknown>> = {
 };
 const CHANNELS = ['stdout', 'stderr'] as const;
 
-export type ExecPart =
+type ExecPart =
   | { output: OutputChunk }
   | { exit: Omit<ExecExit, 'duration_ms'> }
   /** The backend could not continue the exec. */

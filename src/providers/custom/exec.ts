@@ -32,7 +32,7 @@ export function startExec(place: ExecContext, spec: ExecSpec, signal?: AbortSign
   const input = spec.stdin ? bufferedStdin(MAX_STDIN) : undefined;
   // A client sends input to a started program only.
   if (input) course.markStarted();
-  const reply = ask(place, spec, { course, whole: input?.content });
+  const reply = ask(place, spec, { course, stdin: input?.content });
   reply.then(
     () => course.markStarted(),
     (error: unknown) => endWith(course, error),
@@ -54,11 +54,11 @@ export function startExec(place: ExecContext, spec: ExecSpec, signal?: AbortSign
 async function ask(
   { backend, runtime_id }: ExecContext,
   spec: ExecSpec,
-  { course, whole }: { course: ExecLifecycle; whole: Promise<Buffer> | undefined },
+  { course, stdin }: { course: ExecLifecycle; stdin: Promise<Buffer> | undefined },
 ): Promise<Reply> {
-  const input = await whole;
+  const input = await stdin;
   course.signal.throwIfAborted();
-  const asked = backend.stream({
+  const reply = backend.stream({
     method: 'POST',
     path: '/exec',
     json: requestOf(runtime_id, spec, input),
@@ -69,7 +69,7 @@ async function ask(
     maxBytes: MAX_OUTPUT,
     means: MEANS,
   });
-  return asked.catch((error: unknown) => {
+  return reply.catch((error: unknown) => {
     if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
     throw new SandboxMissing(`${CUSTOM_BACKEND} no longer has the sandbox.`, error);
   });
@@ -138,22 +138,14 @@ function bufferedStdin(maxBytes: number): BufferedStdin {
     stdin: {
       write: async (data) => {
         size += data.length;
-        if (size > maxBytes) throw refuse(gathered, maxBytes);
-        gathered.write(data);
+        if (size <= maxBytes) return void gathered.write(data);
+        const remedy = 'Write the input to a file and let the command read that file.';
+        const message = `Standard input is over ${maxBytes} bytes here.`;
+        const error = new ServiceError('payload_too_large', message, { remedy });
+        gathered.destroy(error);
+        throw error;
       },
       end: () => void gathered.end(),
     },
   };
-}
-
-function refuse(gathered: PassThrough, maxBytes: number): ServiceError {
-  const error = tooLarge(maxBytes);
-  gathered.destroy(error);
-  return error;
-}
-
-function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError('payload_too_large', `Standard input is over ${maxBytes} bytes here.`, {
-    remedy: 'Write the input to a file and let the command read that file.',
-  });
 }

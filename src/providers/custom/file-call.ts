@@ -1,5 +1,4 @@
 // Requests about the files of one sandbox, and the meaning of statuses for files.
-import type { Reply } from '../outgoing/reply.ts';
 import type { Backend, BackendRequest, StatusMeanings } from './backend.ts';
 
 const MEANS: StatusMeanings = {
@@ -12,11 +11,7 @@ const MEANS: StatusMeanings = {
   507: ['resource_limit', 'The disk of the sandbox is full.', { status: 507 }],
 };
 
-export interface FileCall {
-  request(call: BackendRequest): Promise<Reply>;
-  /** Has no timeout for its body. */
-  stream(call: BackendRequest): Promise<Reply>;
-}
+export type FileCall = Pick<Backend, 'request' | 'stream'>;
 
 export interface FilesContext {
   backend: Backend;

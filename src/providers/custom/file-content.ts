@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { FileRead } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { FileInfo } from '../../schema/file.ts';
+import { cut } from '../backends/files.ts';
 import { invalidReply } from '../outgoing/faults.ts';
 import type { Reply } from '../outgoing/reply.ts';
 import { CUSTOM_BACKEND } from './backend.ts';
@@ -24,20 +25,22 @@ export async function readContent(call: FileCall, info: FileInfo, range: Range):
     throw invalidReply(CUSTOM_BACKEND, 'sent another part of the file');
   }
   const size = sizeOf(reply) ?? info.size;
-  const skip = reply.status === 206 ? 0 : range.offset;
-  return { info: { ...read, size }, content: content(reply, { skip, length: range.length }) };
+  const offset = reply.status === 206 ? 0 : range.offset;
+  const pieces = Readable.from(cut(reply.body(), { offset, length: range.length }), { objectMode: false });
+  // An error without a listener would end the process.
+  return { info: { ...read, size }, content: pieces.on('error', () => undefined) };
 }
 
 /** Undefined if the file ends before the range. An HTTP range is never empty, so at least one byte is requested. */
 async function askRange(call: FileCall, { offset, length }: Range): Promise<Reply | undefined> {
-  const isWhole = offset === 0 && length === undefined;
+  const isComplete = offset === 0 && length === undefined;
   const last = length === undefined ? '' : offset + Math.max(length, 1) - 1;
   try {
     return await call.stream({
       method: 'GET',
       path: '/files',
       maxBytes: Number.MAX_SAFE_INTEGER,
-      ...(!isWhole && { headers: { range: `bytes=${offset}-${last}` } }),
+      ...(!isComplete && { headers: { range: `bytes=${offset}-${last}` } }),
       means: { 416: ['precondition_failed', 'The range lies outside of the file.'] },
     });
   } catch (error) {
@@ -56,24 +59,4 @@ function sizeOf({ status, headers }: Reply): number | undefined {
   const text =
     status === 206 ? /\/(\d{1,15})$/.exec(headers['content-range'] ?? '')?.[1] : headers['content-length'];
   return text === undefined || !/^\d{1,15}$/.test(text) ? undefined : Number(text);
-}
-
-/** An error without a listener does not end the process. */
-function content(reply: Reply, cut: { skip: number; length: number | undefined }): Readable {
-  return Readable.from(pieces(reply, cut), { objectMode: false }).on('error', () => undefined);
-}
-
-async function* pieces(
-  reply: Reply,
-  { skip, length = Number.POSITIVE_INFINITY }: { skip: number; length: number | undefined },
-): AsyncGenerator<Buffer> {
-  let [ahead, left] = [skip, length];
-  for await (const piece of reply.body()) {
-    const rest = piece.subarray(Math.min(ahead, piece.length));
-    ahead -= piece.length - rest.length;
-    const part = rest.subarray(0, Math.min(left, rest.length));
-    left -= part.length;
-    if (part.length > 0) yield part;
-    if (left <= 0) return;
-  }
 }

@@ -2,10 +2,10 @@
 // fields are used where they are valid.
 import { posix } from 'node:path';
 import type { FileInfo } from '../../schema/file.ts';
+import { fileInfo } from '../backends/files.ts';
 import { invalidReply } from '../outgoing/faults.ts';
 import { CUSTOM_BACKEND, objectIn } from './backend.ts';
 
-const EPOCH = '1970-01-01T00:00:00.000Z';
 const TYPES = ['file', 'dir', 'symlink', 'other'] as const;
 const MAX_PATH = 4096;
 
@@ -32,15 +32,7 @@ function fileFacts(value: unknown): FileInfo {
   const type = TYPES.find((each) => each === typeName);
   if (typeof path !== 'string' || !path.startsWith('/') || path.length > MAX_PATH || !type)
     throw invalidReply(CUSTOM_BACKEND, 'sent a file without a path or a type');
-  const made = typeof mod_time === 'string' ? Date.parse(mod_time) : Number.NaN;
-  return {
-    path,
-    name: posix.basename(path) || path,
-    size: Number.isSafeInteger(size) && (size as number) >= 0 ? (size as number) : 0,
-    mode: typeof mode === 'string' && /^[0-7]{3,4}$/.test(mode) ? mode : type === 'dir' ? '755' : '644',
-    is_dir: type === 'dir',
-    type,
-    mod_time: Number.isFinite(made) ? new Date(made).toISOString() : EPOCH,
-    ...(type === 'symlink' && { symlink_target: typeof symlink_target === 'string' ? symlink_target : '' }),
-  };
+  const valid = typeof mode === 'string' && /^[0-7]{3,4}$/.test(mode) ? mode : type === 'dir' ? '755' : '644';
+  const modified = typeof mod_time === 'string' ? Date.parse(mod_time) : Number.NaN;
+  return fileInfo({ path, type, mode: valid }, { size, modified, target: symlink_target });
 }

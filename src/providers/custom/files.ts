@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { SandboxFiles } from '../../agent/io.ts';
 import { formatMode } from '../../domain/mode.ts';
-import { chargeEntry } from '../backends/charge-entry.ts';
+import { chargeEntry, counted } from '../backends/files.ts';
 import { invalidReply } from '../outgoing/faults.ts';
 import { CUSTOM_BACKEND, objectIn } from './backend.ts';
 import { type FilesContext, fileCall } from './file-call.ts';
@@ -58,22 +58,12 @@ function transfers(place: FilesContext): Pick<SandboxFiles, 'read' | 'write'> {
         path: '/files',
         query: modeText(mode),
         headers: { 'content-type': 'application/octet-stream' },
-        body: Buffer.isBuffer(body) ? body : counted(body, count),
+        body: Buffer.isBuffer(body) ? body : Readable.from(counted(body, count), { objectMode: false }),
       });
       const { atomic } = objectIn(await reply.json());
       return { size: count.bytes, atomic: atomic !== false };
     },
   };
-}
-
-function counted(body: Readable, count: { bytes: number }): Readable {
-  const pieces = async function* () {
-    for await (const piece of body as AsyncIterable<Buffer>) {
-      count.bytes += piece.length;
-      yield piece;
-    }
-  };
-  return Readable.from(pieces(), { objectMode: false });
 }
 
 function changes(place: FilesContext): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {

@@ -33,7 +33,7 @@ export async function createRuntime(
 ): Promise<Created> {
   const { image, memory_mb, vcpus } = spec;
   if (spec.role !== undefined) throw new ServiceError('not_implemented', 'Provider custom hosts no pools.');
-  const asked = state.backend.request({
+  const request = state.backend.request({
     method: 'POST',
     path: '/spawn',
     json: {
@@ -48,7 +48,7 @@ export async function createRuntime(
       409: ['conflict', 'A sandbox for this attempt already exists.'],
     },
   });
-  const reply = await asked.catch((error: unknown) => {
+  const reply = await request.catch((error: unknown) => {
     throw hadNoEffect(error) ? asNotStarted(error, signal) : error;
   });
   const answer = objectIn(await reply.json());
@@ -59,7 +59,6 @@ export async function createRuntime(
   };
 }
 
-/** Throws `provider_error` for an invalid id. */
 function backendId(id: unknown): string {
   if (typeof id === 'string' && BACKEND_ID.test(id)) return id;
   throw invalidReply(CUSTOM_BACKEND, 'sent a sandbox without a valid id');

@@ -1,7 +1,7 @@
 // A session with a sandbox at the backend, as SandboxIo.
 import type { SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { BackendSession, unsupported } from '../backends/backend-session.ts';
+import { BackendSession } from '../backends/backend-session.ts';
 import type { RuntimeRef } from '../provider.ts';
 import { startExec } from './exec.ts';
 import { customFiles } from './files.ts';
@@ -28,15 +28,8 @@ function sessionIo(state: CustomState, runtime_id: string, session: BackendSessi
     exec: (spec, signal) => startExec({ backend, clock, session, runtime_id }, spec, signal),
     execs: session.execs,
     files: customFiles({ backend, runtime_id, end }),
-    connect: async () => {
-      throw unsupported('custom', 'access to ports of a sandbox');
-    },
-    console: () => {
-      throw unsupported('custom', 'console');
-    },
     ping: async (signal) => assertRunning(state, runtime_id, signal ?? end),
-    close: () => session.close(),
-    closed: session.closed,
+    ...session.common,
   };
 }
 

@@ -9,7 +9,6 @@ const MOST_CHARACTERS = 8 * HANDLE_CHARACTERS;
 
 export const FULL = Symbol('full');
 
-/** Receives the output of a handle. */
 export interface OutputSink {
   add(channel: OutputChunk['channel'], text: string): void;
 }
@@ -32,37 +31,37 @@ export interface CommandStream {
 
 export function listenerTo(to: OutputSink): Listener {
   let [size, limit] = [0, 0];
-  let tell = (_: typeof FULL) => {};
-  let tellOver = () => {};
+  let resolveFull = (_: typeof FULL) => {};
+  let resolveOver = () => {};
   const over = new Promise<void>((resolve) => {
-    tellOver = resolve;
+    resolveOver = resolve;
   });
-  const hear = (channel: OutputChunk['channel']) => (text: string) => {
-    ears.sink.add(channel, text);
+  const receive = (channel: OutputChunk['channel']) => (text: string) => {
+    listener.sink.add(channel, text);
     size += text.length;
-    if (size > limit) tell(FULL);
-    if (size > MOST_CHARACTERS) tellOver();
+    if (size > limit) resolveFull(FULL);
+    if (size > MOST_CHARACTERS) resolveOver();
   };
   const full = () => {
     limit += HANDLE_CHARACTERS;
     return new Promise<typeof FULL>((resolve) => {
-      tell = resolve;
+      resolveFull = resolve;
       if (size > limit) resolve(FULL);
     });
   };
-  const ears: Listener = {
-    callbacks: { onStdout: hear('stdout'), onStderr: hear('stderr') },
+  const listener: Listener = {
+    callbacks: { onStdout: receive('stdout'), onStderr: receive('stderr') },
     full,
     over,
     sink: to,
   };
-  return ears;
+  return listener;
 }
 
 /** Disconnects the handle once the library holds too much of it. */
-export function streamOf(handle: CommandHandle, ears: Listener): CommandStream {
-  void ears.over.then(() => handle.disconnect());
-  return { handle, listener: ears, result: handle.wait().catch((error: unknown) => error) };
+export function streamOf(handle: CommandHandle, listener: Listener): CommandStream {
+  void listener.over.then(() => handle.disconnect());
+  return { handle, listener, result: handle.wait().catch((error: unknown) => error) };
 }
 
 export interface StreamRequest {
@@ -76,8 +75,8 @@ export async function openStream(
   sandbox: Sandbox,
   { pid, sink: to, signal }: StreamRequest,
 ): Promise<CommandStream> {
-  const ears = listenerTo(to);
-  const options = { timeoutMs: 0, ...ears.callbacks };
+  const listener = listenerTo(to);
+  const options = { timeoutMs: 0, ...listener.callbacks };
   signal?.throwIfAborted();
-  return streamOf(await sandbox.commands.connect(pid, options), ears);
+  return streamOf(await sandbox.commands.connect(pid, options), listener);
 }

@@ -8,7 +8,7 @@ const LONGEST_PAUSE_MS = 60_000;
 const MOST_ATTEMPTS = 64;
 
 /** Tries to kill a command; true once the command has ended. A rejection is retried later. */
-export type EndCommand = (exec_id: string) => Promise<boolean>;
+type EndCommand = (exec_id: string) => Promise<boolean>;
 
 export class Deadlines {
   readonly #clock: Clock;

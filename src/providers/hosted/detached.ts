@@ -30,22 +30,22 @@ interface TrackedExec extends DetachedExec {
   settle: { resolve(exit: ExecExit): void; reject(error: unknown): void };
 }
 
-export interface DetachedDeps {
+interface DetachedDeps {
   library: Pick<Library, 'run' | 'translated'>;
   clock: Clock;
   sandbox: Sandbox;
 }
 
 export class DetachedExecs {
-  readonly #place: DetachedDeps;
+  readonly #deps: DetachedDeps;
   readonly #all = new Map<string, TrackedExec>();
   readonly #deadlines: Deadlines;
   #starting = 0;
   #isAdopted = false;
 
-  constructor(place: DetachedDeps) {
-    this.#place = place;
-    this.#deadlines = new Deadlines(place.clock, (exec_id) => this.#expire(exec_id));
+  constructor(deps: DetachedDeps) {
+    this.#deps = deps;
+    this.#deadlines = new Deadlines(deps.clock, (exec_id) => this.#expire(exec_id));
   }
 
   /** Resolves when the command runs. Throws `resource_limit` for too many. */
@@ -56,7 +56,7 @@ export class DetachedExecs {
   }
 
   async #run(spec: ExecSpec): Promise<void> {
-    const { clock, library, sandbox } = this.#place;
+    const { clock, library, sandbox } = this.#deps;
     const { exec_id, label, timeoutMs } = spec;
     const began = clock.now();
     const marker: Marker = {
@@ -68,15 +68,15 @@ export class DetachedExecs {
     const tail = new OutputTail(TAIL_BYTES);
     await library.run(async () => {
       const line = marked(commandLine(spec.argv), marker);
-      const ears = listenerTo(tail);
+      const listener = listenerTo(tail);
       const handle = await sandbox.commands.run(line, {
         background: true,
         timeoutMs: 0,
         envs: spec.env,
         cwd: spec.workdir ?? WORKSPACE,
-        ...ears.callbacks,
+        ...listener.callbacks,
       });
-      this.#keep(marker, tail, streamOf(handle, ears));
+      this.#keep(marker, tail, streamOf(handle, listener));
     });
   }
 
@@ -117,22 +117,22 @@ export class DetachedExecs {
   /** Follows commands of an earlier server, and commands whose stream was lost. */
   async #adopt(signal?: AbortSignal): Promise<void> {
     if (this.#isAdopted) return;
-    const { library, sandbox } = this.#place;
+    const { library, sandbox } = this.#deps;
     await library.run(async () => {
       const running = await sandbox.commands.list(signal ? { signal } : {});
-      let isWhole = true;
+      let isComplete = true;
       for (const { pid, args } of running.slice(0, 4096)) {
         const marker = markerIn(args.at(-1));
         if (!marker || this.#all.has(marker.exec_id)) continue;
         const tail = new OutputTail(TAIL_BYTES, true);
-        const heard = this.#isFull() ? undefined : openStream(sandbox, { pid, sink: tail, signal });
-        const line = await heard?.catch(() => undefined);
+        const opening = this.#isFull() ? undefined : openStream(sandbox, { pid, sink: tail, signal });
+        const line = await opening?.catch(() => undefined);
         // The command may have ended, or the next call finds it.
-        isWhole &&= line !== undefined;
+        isComplete &&= line !== undefined;
         if (line && !this.#all.has(marker.exec_id)) this.#keep(marker, tail, line);
         else await line?.handle.disconnect();
       }
-      this.#isAdopted = isWhole;
+      this.#isAdopted = isComplete;
     }, signal);
   }
 
@@ -164,21 +164,21 @@ export class DetachedExecs {
     const one = this.#all.get(exec_id);
     if (one?.record.state !== 'running') return true;
     one.isTimedOut = true;
-    const { library, sandbox } = this.#place;
+    const { library, sandbox } = this.#deps;
     return !(await library.run(() => sandbox.commands.kill(one.pid)));
   }
 
   async #follow(exec_id: string, one: TrackedExec, line: CommandStream): Promise<void> {
-    const { library, sandbox, clock } = this.#place;
+    const { library, sandbox, clock } = this.#deps;
     const { pid, tail } = one;
-    const said = await followToEnd({ sandbox, clock, pid, tail }, line);
-    const exit = exitOf(said);
+    const result = await followToEnd({ sandbox, clock, pid, tail }, line);
+    const exit = exitOf(result);
     if (exit) this.#finish(one, exit);
-    else this.#lose(exec_id, one, library.translated(said));
+    else this.#lose(exec_id, one, library.translated(result));
   }
 
   #finish(one: TrackedExec, exit: Omit<ExecExit, 'duration_ms'>): void {
-    const now = this.#place.clock.now();
+    const now = this.#deps.clock.now();
     const { record, tail, settle, isTimedOut: isLate } = one;
     this.#deadlines.drop(record.exec_id);
     Object.assign(record, {

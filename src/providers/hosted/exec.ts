@@ -80,8 +80,8 @@ async function openTerminal(
 }
 
 function taking({ course, output }: RunningExec, channel: OutputChunk['channel']) {
-  return async (said: string | Uint8Array) => {
-    if (!(await output.add(channel, said))) course.fail(tooMuch());
+  return async (text: string | Uint8Array) => {
+    if (!(await output.add(channel, text))) course.fail(tooMuch());
   };
 }
 
@@ -107,11 +107,11 @@ function follow(
       course.markStarted();
       course.signal.addEventListener('abort', () => void stop(command));
       if (course.signal.aborted) await stop(command);
-      const said = await command.wait().catch((error: unknown) => error);
+      const result = await command.wait().catch((error: unknown) => error);
       pids.delete(spec.exec_id);
-      const exit = exitOf(said);
+      const exit = exitOf(result);
       if (exit) course.finish(exit);
-      else course.fail(library.translated(said));
+      else course.fail(library.translated(result));
     },
     (error: unknown) => course.fail(library.translated(error)),
   );

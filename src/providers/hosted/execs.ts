@@ -3,6 +3,7 @@ import { noStdin } from '../../agent/exec-stdin.ts';
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { abortable } from '../../domain/timeout.ts';
 import { type BackendSession, unsupported } from '../backends/backend-session.ts';
 import type { DetachedExec, DetachedExecs } from './detached.ts';
 
@@ -12,7 +13,7 @@ const KILLING =
   'kill -l "$1" >/dev/null 2>&1 || exit 2; kill -s "$1" -- "-$2" 2>/dev/null || kill -s "$1" -- "$2" 2>/dev/null || exit 1';
 const RUNS_ON: ExecExit = { exit_code: -1, timed_out: false, duration_ms: 0 };
 
-export interface ExecsContext {
+interface ExecsContext {
   clock: Clock;
   session: BackendSession;
   detached: DetachedExecs;
@@ -76,7 +77,7 @@ function view(
   const until = signal ? AbortSignal.any([session.end, signal]) : session.end;
   const { exec_id } = record;
   const isOver = isFollowed || record.state === 'exited';
-  const result = isOver ? endOf(exit, until) : Promise.resolve(RUNS_ON);
+  const result = isOver ? abortable(exit, until) : Promise.resolve(RUNS_ON);
   result.catch(() => undefined);
   return {
     exec_id,
@@ -92,15 +93,6 @@ function view(
       clock.after(KILL_AFTER_MS, () => send('SIGKILL'));
     },
   };
-}
-
-function endOf(exit: Promise<ExecExit>, until: AbortSignal): Promise<ExecExit> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(until.reason);
-    if (until.aborted) return leave();
-    until.addEventListener('abort', leave, { once: true });
-    exit.then(resolve, reject).finally(() => until.removeEventListener('abort', leave));
-  });
 }
 
 async function sendSignal(place: ExecsContext, exec_id: string, name: string): Promise<void> {

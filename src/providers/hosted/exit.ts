@@ -5,38 +5,15 @@ import { signalName } from '../../agent/signals.ts';
 
 /** Texts of the signals from 1 on. Others read `signal 34`. */
 const SIGNAL_TEXTS = [
-  'hangup',
-  'interrupt',
-  'quit',
-  'illegal instruction',
-  'trace/breakpoint trap',
-  'aborted',
-  'bus error',
-  'floating point exception',
-  'killed',
-  'user defined signal 1',
-  'segmentation fault',
-  'user defined signal 2',
-  'broken pipe',
-  'alarm clock',
-  'terminated',
-  'stack fault',
-  'child exited',
-  'continued',
-  'stopped (signal)',
-  'stopped',
-  'stopped (tty input)',
-  'stopped (tty output)',
-  'urgent I/O condition',
-  'CPU time limit exceeded',
-  'file size limit exceeded',
-  'virtual timer expired',
-  'profiling timer expired',
-  'window changed',
-  'I/O possible',
-  'power failure',
-  'bad system call',
-];
+  'hangup|interrupt|quit|illegal instruction|trace/breakpoint trap|aborted|bus error|',
+  'floating point exception|killed|user defined signal 1|segmentation fault|user defined signal 2|',
+  'broken pipe|alarm clock|terminated|stack fault|child exited|continued|stopped (signal)|stopped|',
+  'stopped (tty input)|stopped (tty output)|urgent I/O condition|CPU time limit exceeded|',
+  'file size limit exceeded|virtual timer expired|profiling timer expired|window changed|',
+  'I/O possible|power failure|bad system call',
+]
+  .join('')
+  .split('|');
 const LAST_SIGNAL = 64;
 const DUMPED = ' (core dumped)';
 

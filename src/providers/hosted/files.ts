@@ -7,12 +7,11 @@ import { ServiceError } from '../../domain/errors.ts';
 import { formatMode } from '../../domain/mode.ts';
 import type { Random } from '../../domain/ports.ts';
 import type { FileInfo } from '../../schema/file.ts';
-import { chargeEntry } from '../backends/charge-entry.ts';
+import { chargeEntry, counted, cut, fileInfo } from '../backends/files.ts';
 import { invalidReply } from '../outgoing/faults.ts';
 import { HOSTED_BACKEND } from './errors.ts';
 import type { Library } from './library.ts';
 
-const EPOCH = new Date(0);
 const MAX_GLOB = 4 * 1024 * 1024;
 /** An empty IFS disables word splitting; the unquoted pattern is still expanded. */
 const GLOB = 'IFS=; shopt -s globstar nullglob; for pattern in "$@"; do printf "%s\\0" $pattern; done';
@@ -51,17 +50,8 @@ function factsOf(entry: EntryInfo): FileInfo {
     throw invalidReply(HOSTED_BACKEND, 'sent a file without a path');
   const isLink = typeof symlinkTarget === 'string' && symlinkTarget !== '';
   const kind = isLink ? 'symlink' : type === 'dir' ? 'dir' : type === 'file' ? 'file' : 'other';
-  const made = modifiedTime && Number.isFinite(modifiedTime.getTime()) ? modifiedTime : EPOCH;
-  return {
-    path,
-    name: posix.basename(path) || path,
-    size: Number.isSafeInteger(size) ? size : 0,
-    mode: formatMode(mode),
-    is_dir: kind === 'dir',
-    type: kind,
-    mod_time: made.toISOString(),
-    ...(isLink && { symlink_target: symlinkTarget }),
-  };
+  const facts = { size, modified: modifiedTime?.getTime() ?? 0, target: symlinkTarget };
+  return fileInfo({ path, type: kind, mode: formatMode(mode) }, facts);
 }
 
 function lookups(place: FilesContext): Pick<SandboxFiles, 'stat' | 'list' | 'glob'> {
@@ -88,9 +78,10 @@ function transfers(place: FilesContext): Pick<SandboxFiles, 'read' | 'write'> {
     write: async (path, body, { mode }, signal) => {
       const fresh = posix.join(posix.dirname(path), `.svc-${place.random.bytes(8).toString('hex')}`);
       const count = { bytes: 0 };
+      const pieces = Readable.toWeb(Readable.from(counted(body, count), { objectMode: false }));
       try {
         await call(place, signal, (files, options) =>
-          files.write(fresh, streamOf(body, count), { useOctetStream: true, ...options }),
+          files.write(fresh, pieces, { useOctetStream: true, ...options }),
         );
         if (mode !== undefined) await chmod(place, fresh, mode, signal);
         await call(place, signal, (files, options) => files.rename(fresh, path, options));
@@ -101,16 +92,6 @@ function transfers(place: FilesContext): Pick<SandboxFiles, 'read' | 'write'> {
       return { size: count.bytes, atomic: true };
     },
   };
-}
-
-function streamOf(body: Readable | Buffer, count: { bytes: number }): ReadableStream<Uint8Array> {
-  const pieces = async function* () {
-    for await (const piece of Buffer.isBuffer(body) ? [body] : (body as AsyncIterable<Buffer>)) {
-      count.bytes += piece.length;
-      yield piece;
-    }
-  };
-  return Readable.toWeb(Readable.from(pieces(), { objectMode: false })) as ReadableStream<Uint8Array>;
 }
 
 interface FileRange {
@@ -128,28 +109,17 @@ async function read(
   const info = await stat(place, path, signal);
   if (info.is_dir) throw new ServiceError('bad_request', 'The path is a folder.');
   if (length === 0) return { info, content: Readable.from([]) };
-  const whole = await call(place, signal, (files, options) =>
+  const file = await call(place, signal, (files, options) =>
     files.read(path, { format: 'stream', ...options }),
   );
-  const content = Readable.from(cut(place.library, whole, { offset, length }), { objectMode: false });
+  const range = cut(file as unknown as AsyncIterable<Uint8Array>, { offset, length });
+  const content = Readable.from(translating(place.library, range), { objectMode: false });
   return { info, content: content.on('error', () => undefined) };
 }
 
-async function* cut(
-  library: Library,
-  whole: ReadableStream<Uint8Array>,
-  { offset, length = Number.POSITIVE_INFINITY }: { offset: number; length: number | undefined },
-): AsyncGenerator<Buffer> {
-  let [ahead, left] = [offset, length];
+async function* translating(library: Library, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
-    for await (const piece of whole as unknown as AsyncIterable<Uint8Array>) {
-      const rest = Buffer.from(piece).subarray(Math.min(ahead, piece.length));
-      ahead -= piece.length - rest.length;
-      const part = rest.subarray(0, Math.min(left, rest.length));
-      left -= part.length;
-      if (part.length > 0) yield part;
-      if (left <= 0) return;
-    }
+    yield* content;
   } catch (error) {
     throw library.translated(error);
   }
@@ -206,7 +176,7 @@ function bracesExpanded(pattern: string): string[] {
 function once(pattern: string): string[] {
   const found = /\{([^{},]*(?:,[^{},]*)+)\}/.exec(pattern);
   if (!found) return [pattern];
-  const [whole, inner = ''] = found;
-  const [before, after] = [pattern.slice(0, found.index), pattern.slice(found.index + whole.length)];
+  const [braces, inner = ''] = found;
+  const [before, after] = [pattern.slice(0, found.index), pattern.slice(found.index + braces.length)];
   return inner.split(',').map((each) => before + each + after);
 }

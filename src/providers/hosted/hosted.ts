@@ -1,7 +1,8 @@
 // The hosted provider: sandboxes of a service with the HTTP API of E2B, by its client library.
 import { parseDuration } from '../../domain/duration.ts';
-import { asServiceError, ServiceError } from '../../domain/errors.ts';
-import { OpenSessions } from '../backends/backend-session.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { OpenSessions, unknownIsolation } from '../backends/backend-session.ts';
+import { finding } from '../findings.ts';
 import type { ProbeReport, Provider } from '../provider.ts';
 import { Library } from './library.ts';
 import {
@@ -15,7 +16,6 @@ import {
 import { attachRuntime } from './session.ts';
 
 const LEAST_MS = 1000;
-const THEIRS = 'as the service does';
 
 /** Loads the library and asks the service only when used. Sandboxes outlive this object and this process. */
 export function hostedProvider(deps: HostedDeps): Provider {
@@ -25,14 +25,7 @@ export function hostedProvider(deps: HostedDeps): Provider {
     capabilities: ['exec', 'stream', 'pty', 'detach', 'files'],
     namesAreGiven: true,
     describe: () => ({
-      isolation: {
-        filesystem: THEIRS,
-        process: THEIRS,
-        network: THEIRS,
-        memory: THEIRS,
-        disk: THEIRS,
-        user: THEIRS,
-      },
+      isolation: unknownIsolation('as the service does'),
       // A spawn may name any template; the configured default image is not one.
       images: [deps.config.template],
     }),
@@ -73,15 +66,9 @@ function sandboxUrl(base_url: string): string {
 
 /** Never throws; settles when `signal` aborts. */
 async function probe(state: HostedState, signal: AbortSignal): Promise<ProbeReport> {
-  try {
+  const backend = await finding('backend', async () => {
     await listRuntimes(state, signal);
-    return {
-      healthy: true,
-      findings: [{ name: 'backend', ok: true, message: 'The service lists our sandboxes.' }],
-    };
-  } catch (error) {
-    const words = asServiceError(error);
-    const message = [words.message, words.remedy].filter(Boolean).join(' ');
-    return { healthy: false, message, findings: [{ name: 'backend', ok: false, message }] };
-  }
+    return 'The service lists our sandboxes.';
+  });
+  return { healthy: backend.ok, ...(!backend.ok && { message: backend.message }), findings: [backend] };
 }

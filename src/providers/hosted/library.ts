@@ -4,9 +4,8 @@
 import { KeptErrors, translated } from './errors.ts';
 import { type LoopbackProxy, type LoopbackProxyOptions, openLoopbackProxy } from './loopback-proxy.ts';
 
-export type E2b = typeof import('e2b');
+type E2b = typeof import('e2b');
 
-/** Options of every library call. */
 export interface CallOptions {
   apiKey: string;
   apiUrl: string;
@@ -21,19 +20,19 @@ export interface CallOptions {
 export class Library {
   readonly #options: Omit<LoopbackProxyOptions, 'faults'> & { apiKey: string };
   readonly #faults = new KeptErrors();
-  #loaded: Promise<{ e2b: E2b; gate: LoopbackProxy }> | undefined;
+  #loaded: Promise<{ e2b: E2b; proxy: LoopbackProxy }> | undefined;
 
   constructor(options: Omit<LoopbackProxyOptions, 'faults'> & { apiKey: string }) {
     this.#options = options;
   }
 
   /** Runs a library call and translates its failure. */
-  async run<T>(work: (e2b: E2b, way: CallOptions) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(work: (e2b: E2b, options: CallOptions) => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     try {
       this.#loaded ??= this.#load();
-      const { e2b, gate } = await this.#loaded;
-      return await work(e2b, this.#way(gate));
+      const { e2b, proxy } = await this.#loaded;
+      return await work(e2b, this.#callOptions(proxy));
     } catch (error) {
       throw this.translated(error, signal);
     }
@@ -45,18 +44,18 @@ export class Library {
 
   async close(): Promise<void> {
     const loaded = await this.#loaded?.catch(() => undefined);
-    await loaded?.gate.close();
+    await loaded?.proxy.close();
   }
 
   async #load() {
-    const [e2b, gate] = await Promise.all([
+    const [e2b, proxy] = await Promise.all([
       import('e2b'),
       openLoopbackProxy({ ...this.#options, faults: this.#faults }),
     ]);
-    return { e2b, gate };
+    return { e2b, proxy };
   }
 
-  #way({ apiUrl, sandboxUrl }: LoopbackProxy): CallOptions {
+  #callOptions({ apiUrl, sandboxUrl }: LoopbackProxy): CallOptions {
     const { apiKey, timeoutMs } = this.#options;
     return {
       apiKey,

@@ -56,12 +56,12 @@ export async function openLoopbackProxy(options: LoopbackProxyOptions): Promise<
   const { clock, timeoutMs } = options;
   const to = (baseUrl: string) =>
     outgoing({ what: HOSTED_BACKEND, baseUrl, clock, timeoutMs, connections: 1024 });
-  const ways = new Map([
+  const upstreams = new Map([
     [`/${secret}/api`, to(options.api)],
     [`/${secret}/box`, to(options.box)],
   ]);
   const server = createServer(
-    (req, res) => void proxyRequest({ upstreams: ways, faults: options.faults }, req, res),
+    (req, res) => void proxyRequest({ upstreams, faults: options.faults }, req, res),
   );
   server.requestTimeout = 0;
   await new Promise<void>((resolve, reject) => {
@@ -69,13 +69,13 @@ export async function openLoopbackProxy(options: LoopbackProxyOptions): Promise<
   });
   server.unref();
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${secret}`;
-  return { apiUrl: `${base}/api`, sandboxUrl: `${base}/box`, close: () => close(server, ways) };
+  return { apiUrl: `${base}/api`, sandboxUrl: `${base}/box`, close: () => close(server, upstreams) };
 }
 
-async function close(server: Server, ways: ReadonlyMap<string, Outgoing>): Promise<void> {
+async function close(server: Server, upstreams: ReadonlyMap<string, Outgoing>): Promise<void> {
   server.closeAllConnections();
   await new Promise<void>((resolve) => server.close(() => resolve()));
-  for (const way of ways.values()) await way.close();
+  for (const upstream of upstreams.values()) await upstream.close();
 }
 
 interface ProxiedRequest {
@@ -90,18 +90,18 @@ interface ProxyContext {
 }
 
 async function proxyRequest(
-  { upstreams: ways, faults }: ProxyContext,
+  { upstreams, faults }: ProxyContext,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
   const [, prefix = '', path = ''] = /^(\/[^/]+\/[a-z]+)(\/.*)$/s.exec(req.url ?? '') ?? [];
-  const way = ways.get(prefix);
-  if (!way) return void res.writeHead(404).end();
-  const gone = new AbortController();
-  res.once('close', () => gone.abort());
+  const upstream = upstreams.get(prefix);
+  if (!upstream) return void res.writeHead(404).end();
+  const closed = new AbortController();
+  res.once('close', () => closed.abort());
   try {
     const kind = kindOf(req, prefix, path);
-    const reply = await way.request(upstreamRequest(req, { path, kind, signal: gone.signal }));
+    const reply = await upstream.request(upstreamRequest(req, { path, kind, signal: closed.signal }));
     if (reply.status >= 400) await relayRefusal(res, reply);
     else await relayReply(res, reply, await checkedBody(reply, kind));
   } catch (error) {
@@ -183,24 +183,11 @@ function writeRefusal(res: ServerResponse, status: number, body: object, retryAf
 }
 
 /** Error codes of the sandbox protocol. https://connectrpc.com/docs/protocol/#error-codes */
-const CODES = new Set([
-  'canceled',
-  'unknown',
-  'invalid_argument',
-  'deadline_exceeded',
-  'not_found',
-  'already_exists',
-  'permission_denied',
-  'resource_exhausted',
-  'failed_precondition',
-  'aborted',
-  'out_of_range',
-  'unimplemented',
-  'internal',
-  'unavailable',
-  'data_loss',
-  'unauthenticated',
-]);
+const CODES = new Set(
+  `canceled unknown invalid_argument deadline_exceeded not_found already_exists permission_denied
+   resource_exhausted failed_precondition aborted out_of_range unimplemented internal unavailable
+   data_loss unauthenticated`.split(/\s+/),
+);
 
 /** The body of an error as the library needs it: its code, without the backend's message. */
 function refusalBody(status: number, body: unknown): { code: string | number; message: string } {

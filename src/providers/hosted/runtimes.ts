@@ -66,14 +66,14 @@ async function createSandbox(
   const template = spec.image ?? config.template;
   const timeoutMs = Math.min(Math.max(Date.parse(spec.expires_at) - clock.now(), 0) + SPARE_MS, LIFE_MS);
   const metadata = labelsFor(instance, spec);
-  return library.run(async ({ Sandbox }, way) => {
-    if (await firstOf(Sandbox.list({ ...way, query: { metadata } }), signal))
+  return library.run(async ({ Sandbox }, options) => {
+    if (await firstOf(Sandbox.list({ ...options, query: { metadata } }), signal))
       throw new ServiceError('conflict', 'A sandbox for this attempt already exists.');
     order.stage = 'requested';
-    const { sandboxId } = await Sandbox.create(template, { ...way, timeoutMs, metadata, signal });
+    const { sandboxId } = await Sandbox.create(template, { ...options, timeoutMs, metadata, signal });
     order.stage = 'created';
     if (!ID.test(sandboxId)) throw invalidReply(HOSTED_BACKEND, 'sent a sandbox without a valid id');
-    const { cpuCount, memoryMB } = await Sandbox.getInfo(sandboxId, { ...way, signal });
+    const { cpuCount, memoryMB } = await Sandbox.getInfo(sandboxId, { ...options, signal });
     const [memory_mb, vcpus] = [positiveOr(memoryMB, spec.memory_mb), positiveOr(cpuCount, spec.vcpus)];
     return {
       runtime_id: sandboxId,
@@ -117,9 +117,9 @@ export async function stateOf(
   runtime_id: string,
   signal?: AbortSignal,
 ): Promise<RuntimeState> {
-  const found = await state.library.run(async ({ Sandbox, NotFoundError }, way) => {
+  const found = await state.library.run(async ({ Sandbox, NotFoundError }, options) => {
     try {
-      return (await Sandbox.getInfo(runtime_id, { ...way, ...(signal && { signal }) })).state;
+      return (await Sandbox.getInfo(runtime_id, { ...options, ...(signal && { signal }) })).state;
     } catch (error) {
       if (error instanceof NotFoundError) return 'gone';
       throw error;
@@ -137,7 +137,7 @@ export async function destroyRuntime(
 ): Promise<void> {
   const runtime_id = await findRuntime(state, ref, signal);
   if (runtime_id === undefined) return;
-  await state.library.run(({ Sandbox }, way) => Sandbox.kill(runtime_id, { ...way, signal }), signal);
+  await state.library.run(({ Sandbox }, options) => Sandbox.kill(runtime_id, { ...options, signal }), signal);
   runtimeEnded(state, runtime_id);
 }
 
@@ -157,23 +157,23 @@ export function detachedOf(state: HostedState, runtime_id: string, sandbox: Sand
 
 export async function listRuntimes(state: HostedState, signal: AbortSignal): Promise<RuntimeListing[]> {
   const { library, instance, clock } = state;
-  return library.run(async ({ Sandbox }, way) => {
-    const pages = Sandbox.list({ ...way, query: { metadata: ourLabels(instance) } });
+  return library.run(async ({ Sandbox }, options) => {
+    const pages = Sandbox.list({ ...options, query: { metadata: ourLabels(instance) } });
     const all: RuntimeListing[] = [];
     for (let page = 0; pages.hasNext; page++) {
       if (page === MOST_PAGES) throw invalidReply(HOSTED_BACKEND, 'sent an endless list of sandboxes');
-      for (const { sandboxId, metadata, state: said, startedAt, endAt } of await pages.nextItems({
+      for (const { sandboxId, metadata, state: reported, startedAt, endAt } of await pages.nextItems({
         signal,
       })) {
         const identity = identityIn(instance, metadata);
         if (!identity || !ID.test(sandboxId)) continue;
         const left = endAt.getTime() - clock.now();
-        if (said === 'running' && left < NEAR_MS)
-          await Sandbox.setTimeout(sandboxId, LIFE_MS, { ...way, signal }).catch(() => undefined);
+        if (reported === 'running' && left < NEAR_MS)
+          await Sandbox.setTimeout(sandboxId, LIFE_MS, { ...options, signal }).catch(() => undefined);
         all.push({
           runtime_id: sandboxId,
           ...identity,
-          state: said === 'running' ? 'running' : 'stopped',
+          state: reported === 'running' ? 'running' : 'stopped',
           created_at: new Date(Number.isFinite(startedAt.getTime()) ? startedAt : clock.now()).toISOString(),
         });
       }

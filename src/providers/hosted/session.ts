@@ -2,7 +2,7 @@
 import type { Sandbox } from 'e2b';
 import type { SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { BackendSession, unsupported } from '../backends/backend-session.ts';
+import { BackendSession } from '../backends/backend-session.ts';
 import type { RuntimeRef } from '../provider.ts';
 import { type ExecContext, startExec } from './exec.ts';
 import { hostedExecs, startDetached } from './execs.ts';
@@ -21,7 +21,7 @@ export async function attachRuntime(
   if (runtime_id === undefined || (await stateOf(state, runtime_id, signal)) !== 'running')
     throw notRunning();
   const sandbox = await state.library.run(
-    ({ Sandbox }, way) => Sandbox.connect(runtime_id, { ...way, signal }),
+    ({ Sandbox }, options) => Sandbox.connect(runtime_id, { ...options, signal }),
     signal,
   );
   const session = new BackendSession('hosted', state.clock);
@@ -47,19 +47,12 @@ function sessionIo(state: HostedState, { runtime_id, session, sandbox }: OpenSan
     exec,
     execs: hostedExecs({ ...place, detached, run }),
     files: hostedFiles({ library, random, sandbox, end: session.end, run }),
-    connect: async () => {
-      throw unsupported('hosted', 'access to ports of a sandbox');
-    },
-    console: () => {
-      throw unsupported('hosted', 'console');
-    },
     ping: async (signal) => {
       if ((await stateOf(state, runtime_id, signal ?? session.end)) === 'running') return;
       runtimeEnded(state, runtime_id);
       throw notRunning();
     },
-    close: () => session.close(),
-    closed: session.closed,
+    ...session.common,
   };
 }
 

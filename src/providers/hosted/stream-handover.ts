@@ -17,7 +17,7 @@ const SILENT = Symbol('silent');
 /** How long the old stream may take to deliver its remaining output once the next one has reported the end. */
 const DRAIN_TIMEOUT_MS = 60_000;
 
-export interface FollowedCommand {
+interface FollowedCommand {
   sandbox: Sandbox;
   clock: Clock;
   pid: number;
@@ -27,8 +27,8 @@ export interface FollowedCommand {
 /** Follows a command from stream to stream. Resolves with the last report of the library: its result, or an error. */
 export async function followToEnd(command: FollowedCommand, line: CommandStream): Promise<unknown> {
   for (let at = line; ; ) {
-    const said = await Promise.race([at.result, at.listener.full()]);
-    if (said !== FULL) return said;
+    const result = await Promise.race([at.result, at.listener.full()]);
+    if (result !== FULL) return result;
     at = await handOver(command, at);
   }
 }
@@ -38,34 +38,34 @@ async function handOver(
   { sandbox, clock, pid, tail }: FollowedCommand,
   old: CommandStream,
 ): Promise<CommandStream> {
-  const meeting = new Handover(tail, clock);
-  old.listener.sink = meeting.old;
-  const next = await openStream(sandbox, { pid, sink: meeting.next }).catch(() => undefined);
-  const chosen = next ? await chooseStream(meeting, old, next) : old;
-  meeting.end();
+  const handover = new Handover(tail, clock);
+  old.listener.sink = handover.old;
+  const next = await openStream(sandbox, { pid, sink: handover.next }).catch(() => undefined);
+  const chosen = next ? await chooseStream(handover, old, next) : old;
+  handover.end();
   chosen.listener.sink = tail;
   await (chosen === old ? next : old)?.handle.disconnect();
   return chosen;
 }
 
 async function chooseStream(
-  meeting: Handover,
+  handover: Handover,
   old: CommandStream,
   next: CommandStream,
 ): Promise<CommandStream> {
-  meeting.begin();
+  handover.begin();
   const isSilent = await Promise.race([
-    meeting.firstOutput,
+    handover.firstOutput,
     exited(old),
     next.result,
-    meeting.silenceTimeout(),
+    handover.silenceTimeout(),
   ]);
-  if (meeting.hasOutput) return next;
+  if (handover.hasOutput) return next;
   if (isSilent === SILENT) return old;
   const isOver = await Promise.race([exited(old), next.result.then(exitOf)]);
   if (!isOver) return old;
-  const isTold = await Promise.race([old.result.then(exitOf), meeting.drainTimeout()]);
-  return isTold ? old : next;
+  const hasEnded = await Promise.race([old.result.then(exitOf), handover.drainTimeout()]);
+  return hasEnded ? old : next;
 }
 
 /** Never resolves for a stream that broke off: the other one continues. */
@@ -79,12 +79,12 @@ class Handover {
   readonly #clock: Clock;
   #timer: Timer | undefined;
   #last: Timer | undefined;
-  #hasBegun = false;
-  #tell = () => {};
+  #isConnected = false;
+  #resolveFirst = () => {};
   hasOutput = false;
   /** Resolves when the next stream has delivered output. */
   readonly firstOutput = new Promise<void>((resolve) => {
-    this.#tell = resolve;
+    this.#resolveFirst = resolve;
   });
 
   constructor(tail: OutputTail, clock: Clock) {
@@ -95,7 +95,7 @@ class Handover {
     add: (channel, text) => {
       if (this.hasOutput) return;
       this.#held.add(channel, text);
-      if (this.#hasBegun) this.#wait();
+      if (this.#isConnected) this.#wait();
     },
   };
 
@@ -108,7 +108,7 @@ class Handover {
 
   /** The next stream is connected from now on, if not before. */
   begin(): void {
-    this.#hasBegun = true;
+    this.#isConnected = true;
     this.#wait();
   }
 
@@ -137,7 +137,7 @@ class Handover {
     this.hasOutput = true;
     this.#timer?.cancel();
     this.#tail.markTruncated();
-    this.#tell();
+    this.#resolveFirst();
   }
 
   #wait(steps = STEPS): void {

@@ -1,6 +1,11 @@
-// The socket through which an agent of this machine is reached.
+// The socket through which an agent of this machine is reached, and the session over it.
 import { connect, type Socket } from 'node:net';
+import type { SandboxIo } from '../../agent/io.ts';
+import { openSession } from '../../agent/session.ts';
+import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import type { RuntimeRef } from '../provider.ts';
+import type { LocalDeps } from './runtimes.ts';
 
 /** Throws `unavailable` when nobody listens, the signal's reason on abort. */
 export function openAgentSocket(path: string, signal: AbortSignal): Promise<Socket> {
@@ -17,13 +22,19 @@ export function openAgentSocket(path: string, signal: AbortSignal): Promise<Sock
     };
     signal.addEventListener('abort', abort, { once: true });
     socket.once('connect', () => settle(() => resolve(socket)));
-    socket.once('error', (cause) => settle(() => reject(notRunning(cause))));
+    socket.once('error', (cause) => {
+      const remedy = 'Destroy it and spawn a new one.';
+      settle(() => reject(new ServiceError('unavailable', 'The sandbox is not running.', { cause, remedy })));
+    });
   });
 }
 
-function notRunning(cause?: unknown): ServiceError {
-  return new ServiceError('unavailable', 'The sandbox is not running.', {
-    cause,
-    remedy: 'Destroy it and spawn a new one.',
-  });
+/** A session of the sandbox over `stream`. Throws `unavailable` when the agent does not answer, or another session has the port. */
+export function sandboxSession(
+  { instance, clock, random, logger }: LocalDeps<unknown>,
+  { id, epoch }: RuntimeRef,
+  stream: Socket,
+  signal: AbortSignal,
+): Promise<SandboxIo> {
+  return openSession({ stream, secret: agentSecret(instance.key, id, epoch), clock, random, logger }, signal);
 }

@@ -4,7 +4,8 @@ import { mkdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 import { makeFolders } from '../../host/make-folders.ts';
-export const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
+
+const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 export type Controller = (typeof CONTROLLERS)[number];
 
 export interface CgroupHost {
@@ -14,7 +15,7 @@ export interface CgroupHost {
 }
 
 /** A mounted hierarchy and the server's own folder in it. */
-export interface Hierarchy {
+interface Hierarchy {
   version: 1 | 2;
   controllers: Controller[];
   folder: string;

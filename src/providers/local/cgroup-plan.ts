@@ -4,6 +4,7 @@ import { readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../domain/ports.ts';
 import type { CgroupHost, Controller } from './cgroup-host.ts';
+import type { InstanceFolders } from './instance-folders.ts';
 import { kill, pollUntil } from './processes.ts';
 
 /** Processes and threads of one sandbox. */
@@ -20,10 +21,15 @@ export interface CgroupPlan {
   bounds: ReadonlySet<Controller>;
 }
 
-export interface CgroupLimits {
+interface CgroupLimits {
   memory_mb: number;
   vcpus: number;
   processes: number;
+}
+
+/** The cgroup of a runtime. Flat and named for the instance, so that a sweep knows its own. */
+export function cgroupName({ folders }: { folders: InstanceFolders }, name: string): string {
+  return `svc-${folders.short}-${name}`;
 }
 
 /** `name`: of the cgroup, one path part. */

@@ -1,6 +1,6 @@
 // Folders of this instance's runtimes on this host. A sandbox's uid may traverse but not list them, as its runner starts with
 // that uid; only the server can use the sockets and records in them.
-import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { ifPresent } from './presence.ts';
@@ -67,6 +67,19 @@ export function socketPath(folders: InstanceFolders, name: string): string {
 export async function runtimeNames(folders: InstanceFolders): Promise<string[]> {
   const names = (await ifPresent(readdir(folders.instance))) ?? [];
   return names.filter((name) => parseRuntimeName(name));
+}
+
+/** Not recursive: whatever should not be there stops it instead of being removed. Throws `provider_error`. */
+export async function removeRunFolder(folder: string): Promise<void> {
+  const ignoreAbsent = (cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'ENOENT')
+      throw new ServiceError('provider_error', 'Could not remove a run folder.', { cause });
+  };
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    const path = join(folder, entry.name);
+    await (entry.isDirectory() ? rmdir(path) : unlink(path)).catch(ignoreAbsent);
+  }
+  await rmdir(folder).catch(ignoreAbsent);
 }
 
 /** Creates the folders. Idempotent. Throws `provider_error` when another user owns one, such as a link planted in /tmp. */

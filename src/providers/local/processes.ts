@@ -1,8 +1,8 @@
 // Processes of this host, by number and start time: another process may have the number by now.
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { ifPresent } from './presence.ts';
+import { ifOurs, ifPresent } from './presence.ts';
 
 export interface ProcessIdentity {
   pid: number;
@@ -60,4 +60,14 @@ export async function pollUntil(
       });
     await clock.sleep(pause, signal);
   }
+}
+
+/** Numbers of all processes of this host. */
+export async function allProcesses(): Promise<number[]> {
+  return (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+}
+
+/** The program and arguments of a process; empty when it has ended or is hidden from us. */
+export async function commandWords(pid: number): Promise<string[]> {
+  return ((await ifOurs(readFile(`/proc/${pid}/cmdline`, 'latin1'))) ?? '').split('\0');
 }

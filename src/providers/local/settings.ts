@@ -19,3 +19,19 @@ function unwritable(): ServiceError {
     remedy: 'Check the paths in providers.userspace.',
   });
 }
+
+const MEBIBYTE = 1024 * 1024;
+const MAX_RING = 8 * MEBIBYTE;
+
+/** The bytes for kept output: a sixteenth of the memory, at most 8 MiB. */
+export const ringSetting = (memoryMb: number): Setting => [
+  'ring_budget',
+  `${Math.min(MAX_RING, (memoryMb * MEBIBYTE) / 16)}`,
+];
+
+/** The environment of every command of the sandbox. */
+export function environmentSettings(user: string, home: string): Setting[] {
+  const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+  const values = { PATH, HOME: home, USER: user, LOGNAME: user, LANG: 'C.UTF-8' };
+  return Object.entries(values).map(([key, value]): Setting => ['env', `${key}=${value}`]);
+}

@@ -51,11 +51,6 @@ export async function slotsOf(folders: InstanceFolders, name: string): Promise<n
   return slots.filter((_, i) => texts[i] === claimText(folders, name)).map(Number);
 }
 
-/** Gives back every slot of the runtime. Idempotent. */
-export async function releaseSlots(folders: InstanceFolders, name: string): Promise<void> {
-  await sweepSlots(folders, (claimed) => claimed === name);
-}
-
 /** Gives back the slots of this instance whose runtime's name `isStale`; those of others are never touched. */
 export async function sweepSlots(
   folders: InstanceFolders,
@@ -69,9 +64,16 @@ export async function sweepSlots(
   }
 }
 
-/** One slot, known by number. Idempotent; a slot that somebody else has claimed since is left alone. */
-export async function releaseSlot(folders: InstanceFolders, slot: number, name: string): Promise<void> {
+/** Gives back the slot of the runtime, or every slot where a server of root does not know it. Idempotent. */
+export async function releaseSlots(
+  { folders, host }: { folders: InstanceFolders; host: { uid: number } },
+  name: string,
+  slot: number | undefined,
+): Promise<void> {
+  if (slot === undefined)
+    return host.uid === 0 ? sweepSlots(folders, (claimed) => claimed === name) : undefined;
   const path = join(folders.uids, `${slot}`);
+  // Somebody else may have claimed it since.
   const text = await readlink(path).catch(() => '');
   if (text === claimText(folders, name)) await rm(path, { force: true });
 }

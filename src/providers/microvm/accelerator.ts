@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { fileIdentity } from '../../host/disk.ts';
-import type { MicrovmDeps } from './deps.ts';
+import type { MicrovmDeps } from './folders.ts';
 import type { Accelerator, MonitorKind, Trial } from './monitor-kind.ts';
 
 const TRIAL_MS = 10_000;

@@ -59,7 +59,6 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Always throws. */
 function asFault(error: unknown): never {
   if (error instanceof ServiceError) throw error;
   const { code } = error as NodeJS.ErrnoException;

@@ -1,12 +1,19 @@
 // Ending a runtime, from any half-made state: the monitor first, then what only it could still use, the run folder last,
 // so that whatever stops this half-way, the next call finds the runtime again.
-import { readdir, readFile, rm, rmdir, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
-import { removeCgroups } from '../local/cgroup-plan.ts';
-import { ifOurs, ifPresent } from '../local/presence.ts';
-import { isAlive, killProcess, type ProcessIdentity, parseStat, pollUntil } from '../local/processes.ts';
-import { releaseSlot, releaseSlots } from '../local/uid-slots.ts';
+import { readFile, rm } from 'node:fs/promises';
+import { cgroupName, removeCgroups } from '../local/cgroup-plan.ts';
+import { removeRunFolder } from '../local/instance-folders.ts';
+import { ifPresent } from '../local/presence.ts';
+import {
+  allProcesses,
+  commandWords,
+  isAlive,
+  killProcess,
+  type ProcessIdentity,
+  parseStat,
+  pollUntil,
+} from '../local/processes.ts';
+import { releaseSlots } from '../local/uid-slots.ts';
 import { type RuntimePaths, runtimePaths } from './folders.ts';
 import { type RuntimeRecord, readRecord } from './record.ts';
 import type { MicrovmState } from './state.ts';
@@ -19,14 +26,8 @@ export async function clear(state: MicrovmState, name: string, signal?: AbortSig
   const cgroups = { own: cgroupName(state, name), host: await state.cgroups(), recorded: record?.cgroups };
   await removeCgroups(state.clock, cgroups, signal);
   await state.slowly(() => rm(paths.overlay, { force: true }));
-  if (record?.uid_slot !== undefined) await releaseSlot(state.folders, record.uid_slot, name);
-  else if (state.host.uid === 0) await releaseSlots(state.folders, name);
-  await removeFolder(paths.folder);
-}
-
-/** Flat and named for the instance, so that a sweep knows its own; in the process list, too. */
-export function cgroupName({ folders }: Pick<MicrovmState, 'folders'>, name: string): string {
-  return `svc-${folders.short}-${name}`;
+  await releaseSlots(state, name, record?.uid_slot);
+  await removeRunFolder(paths.folder);
 }
 
 /** Whether its monitor lives: same boot, same number, same start. */
@@ -63,25 +64,12 @@ async function living(marks: readonly ProcessIdentity[]): Promise<number> {
 
 /** The server was killed between the start of a monitor and its record: the monitor's own arguments name the folder. */
 async function unrecorded({ pidfile, sockets }: RuntimePaths): Promise<ProcessIdentity[]> {
-  const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const found: ProcessIdentity[] = [];
-  for (const pid of numbers) {
-    const words = ((await ifOurs(readFile(`/proc/${pid}/cmdline`, 'latin1'))) ?? '').split('\0');
+  for (const pid of await allProcesses()) {
+    const words = await commandWords(pid);
     const isOurs = words.includes(pidfile) || words.includes(sockets.monitor);
     const start = isOurs ? await startOf(pid) : undefined;
     if (start !== undefined) found.push({ pid, start });
   }
   return found;
-}
-
-/** Not recursive: whatever should not be there stops it instead of being removed. */
-async function removeFolder(folder: string): Promise<void> {
-  for (const name of await readdir(folder).catch(() => []))
-    await unlink(join(folder, name)).catch(ignoreAbsent);
-  await rmdir(folder).catch(ignoreAbsent);
-}
-
-function ignoreAbsent(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT')
-    throw new ServiceError('provider_error', 'Could not remove a run folder.', { cause: error });
 }

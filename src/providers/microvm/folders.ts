@@ -5,16 +5,17 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
 import type { SlowFolders } from '../../host/slow-folders.ts';
+import type { MicrovmConfig } from '../../schema/config-microvm.ts';
 import {
   type InstanceFolders,
   instanceFolders,
   makeInstanceFolders,
   runFolder,
+  socketPath,
 } from '../local/instance-folders.ts';
-import type { MicrovmDeps } from './deps.ts';
+import type { LocalDeps } from '../local/runtimes.ts';
 
-/** sun_path is 108 bytes with its end. unix(7) */
-const LONGEST_SOCKET_PATH = 107;
+export type MicrovmDeps = LocalDeps<MicrovmConfig>;
 
 export interface MicrovmFolders extends InstanceFolders {
   /** One file a runtime, for what its guest changes. */
@@ -46,17 +47,13 @@ export function isSnapshotRun(name: string): boolean {
 /** Paths of one runtime. Throws `provider_error` when they are too long for sockets. */
 export function runtimePaths(folders: MicrovmFolders, name: string) {
   const folder = runFolder(folders, name);
-  const paths = {
+  return {
     folder,
     settings: join(folder, 'settings'),
     pidfile: join(folder, 'pid'),
-    sockets: { agent: join(folder, 'agent.sock'), monitor: join(folder, 'vmm.sock') },
+    sockets: { agent: socketPath(folders, name), monitor: join(folder, 'vmm.sock') },
     overlay: join(folders.overlays, name),
   };
-  if (Buffer.byteLength(paths.sockets.agent) <= LONGEST_SOCKET_PATH) return paths;
-  throw new ServiceError('provider_error', 'The path of the run folder is too long for sockets.', {
-    remedy: 'Set XDG_RUNTIME_DIR to a shorter path.',
-  });
 }
 export type RuntimePaths = ReturnType<typeof runtimePaths>;
 

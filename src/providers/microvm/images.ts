@@ -7,6 +7,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { parseImage } from '../../domain/image.ts';
 import { fileIdentity } from '../../host/disk.ts';
 import { makeFolders } from '../../host/make-folders.ts';
+import type { SlowFolders } from '../../host/slow-folders.ts';
 
 const RECORD = '.json';
 const LONGEST_NAME = 100;
@@ -40,14 +41,16 @@ export interface ImageFolders {
   dataFolder: string;
   /** `providers.microvm.images`: files by name; they go before what was built. */
   configured: Readonly<Record<string, string>>;
+  /** Bounds calls on configured files, which may lie on a mount that hangs; unbounded without it. */
+  slowly?: SlowFolders;
 }
 
-export const imagesFolder = (dataFolder: string) => join(dataFolder, 'images');
+const imagesFolder = (dataFolder: string) => join(dataFolder, 'images');
 
 /** Undefined when the image or its file does not exist. Throws `provider_error` when it cannot be read. */
 export async function findImage(folders: ImageFolders, name: string): Promise<GuestImage | undefined> {
   const configured = Object.hasOwn(folders.configured, name) ? folders.configured[name] : undefined;
-  if (configured !== undefined) return configuredImage(name, configured);
+  if (configured !== undefined) return configuredImage(folders, name, configured);
   if (!isImageName(name)) return undefined;
   const record = await readRecord(recordPath(folders.dataFolder, name));
   return record && builtImage(folders.dataFolder, record);
@@ -121,12 +124,25 @@ async function builtImage(dataFolder: string, record: ImageRecord): Promise<Gues
   return { name: record.name, path, version: record.digest, size_bytes: record.size_bytes, record };
 }
 
+/** See fileIdentity. */
+export function imageIdentity({ slowly = atOnce }: ImageFolders, path: string): Promise<string | undefined> {
+  return slowly(() => fileIdentity(path));
+}
+
+const atOnce: SlowFolders = (work) => work();
+
 /** Its content is not read for its version: it may be gigabytes. */
-async function configuredImage(name: string, path: string): Promise<GuestImage | undefined> {
-  const identity = await fileIdentity(path);
-  if (identity === undefined) return undefined;
-  const { size } = await stat(path);
-  return { name, path, version: createHash('sha256').update(identity).digest('hex'), size_bytes: size };
+async function configuredImage(
+  { slowly = atOnce }: ImageFolders,
+  name: string,
+  path: string,
+): Promise<GuestImage | undefined> {
+  return slowly(async () => {
+    const identity = await fileIdentity(path);
+    if (identity === undefined) return undefined;
+    const version = createHash('sha256').update(identity).digest('hex');
+    return { name, path, version, size_bytes: (await stat(path)).size };
+  });
 }
 
 const contentPath = (dataFolder: string, digest: string) => join(imagesFolder(dataFolder), `${digest}.ext4`);

@@ -22,7 +22,7 @@ const ELF = '\x7fELF';
 const MAX_MODULE = 64 * 1024 * 1024;
 const DIGEST_DIGITS = 32;
 
-export interface InitramfsDeps {
+interface InitramfsDeps {
   host: Host;
   /** `providers.microvm.data_dir` */
   dataFolder: string;
@@ -31,23 +31,19 @@ export interface InitramfsDeps {
   agentPath: string;
 }
 
-export interface Initramfs {
+interface Initramfs {
   /** A file that everybody may read and that never changes. */
   path: string;
   /** SHA-256 of the file, hex. */
   digest: string;
 }
 
-export interface InitramfsSource {
-  /** The first root for this kernel, with these modules and their dependencies. Throws `provider_error` or `unavailable`. */
-  ready(kernel: GuestKernel, modules: readonly string[]): Promise<Initramfs>;
-}
-
 /** Touches the host only when used. Looks each time whether the agent is another build, without reading it. */
-export function initramfsSource(deps: InitramfsDeps): InitramfsSource {
+export function initramfsSource(deps: InitramfsDeps) {
   const made = new Map<string, Promise<Initramfs>>();
   return {
-    ready: async (kernel, modules) => {
+    /** The first root for this kernel, with these modules and their dependencies. Throws `provider_error` or `unavailable`. */
+    ready: async (kernel: GuestKernel, modules: readonly string[]): Promise<Initramfs> => {
       const agentPath = deps.agentPath || (await findAgent(deps.packageRoot, 'x64'));
       const about = [await fileIdentity(agentPath), kernel.digest, kernel.modules, ...modules].join('\n');
       if (!(await isThere(made.get(about)))) made.delete(about);

@@ -17,7 +17,7 @@ const BANNER = 'Linux version ';
 const LONGEST_VERSION = 200;
 const MAX_SIZE = 512 * 1024 * 1024;
 
-export interface PackedKernel {
+interface PackedKernel {
   packing: Packing;
   payload: Buffer;
   /** Bytes when unpacked; undefined where the packing tells it itself. */

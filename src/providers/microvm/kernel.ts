@@ -23,7 +23,7 @@ export interface GuestKernel extends KernelFacts {
   modules: string | undefined;
 }
 
-export interface KernelDeps {
+interface KernelDeps {
   host: Host;
   /** `providers.microvm.data_dir` */
   dataFolder: string;
@@ -32,16 +32,12 @@ export interface KernelDeps {
   places?: KernelPlaces;
 }
 
-export interface KernelSource {
-  /** Unpacks it when that has not been done, for many callers once. Throws `provider_error` with the remedy. */
-  ready(): Promise<GuestKernel>;
-}
-
 /** Touches the host only when used. */
-export function kernelSource(deps: KernelDeps): KernelSource {
+export function kernelSource(deps: KernelDeps) {
   let known: { identity: string; kernel: Promise<GuestKernel> } | undefined;
   return {
-    ready: async () => {
+    /** Unpacks it when that has not been done, for many callers once. Throws `provider_error` with the remedy. */
+    ready: async (): Promise<GuestKernel> => {
       const source = await findKernel(deps.kernelPath, deps.places ?? KERNEL_PLACES);
       const identity = await fileIdentity(source);
       if (identity === undefined) throw unreadable();

@@ -2,14 +2,16 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Detached } from '../../host/host.ts';
+import { cgroupName } from '../local/cgroup-plan.ts';
+import { newRecord } from '../local/runtimes.ts';
 import { claimSlot, UID_BASE } from '../local/uid-slots.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { joining, makeCgroups, monitorCgroups } from './cgroup.ts';
-import { cgroupName, startOf } from './destroy.ts';
+import { startOf } from './destroy.ts';
 import type { RuntimePaths } from './folders.ts';
 import type { Machinery } from './machinery.ts';
 import type { MonitorMemory, MonitorPlan } from './monitor-kind.ts';
-import { type RuntimeRecord, unwritable, writeRecord } from './record.ts';
+import { unwritable, writeRecord } from './record.ts';
 import type { Shape } from './shape.ts';
 import type { MicrovmState } from './state.ts';
 
@@ -23,7 +25,7 @@ export interface Making {
 }
 
 /** How this guest starts. */
-export interface GuestInputs {
+interface GuestInputs {
   /** The settings of its agent. */
   settings: Buffer;
   memory: MonitorMemory;
@@ -59,7 +61,10 @@ export async function launch(
   const plan = planOf(state, making, { slot, inputs });
   const host = await state.cgroups();
   const cgroups = monitorCgroups(host, plan);
-  const record = { ...recordOf(state, making, slot), cgroups: cgroups.folders };
+  const record = {
+    ...newRecord(state, making.spec, { image: making.image.name, slot }),
+    cgroups: cgroups.folders,
+  };
   await writeRecord(paths.folder, record);
   await writeInputs(state, making, inputs);
   await makeCgroups(cgroups);
@@ -71,7 +76,6 @@ export async function launch(
   return { process, plan };
 }
 
-/** Writes the settings and the overlay disk. */
 async function writeInputs(
   { config, monitor }: MicrovmState,
   { paths }: Making,
@@ -111,18 +115,5 @@ function planOf(
     user: uid === undefined ? undefined : { uid, gid: uid },
     memory: inputs.memory,
     ...(inputs.state === undefined ? {} : { incoming: 'defer' }),
-  };
-}
-
-function recordOf(state: MicrovmState, { spec, image }: Making, slot: number | undefined): RuntimeRecord {
-  return {
-    instance: state.instance.id,
-    id: spec.id,
-    epoch: spec.epoch,
-    boot_id: state.host.bootId,
-    image: image.name,
-    created_at: new Date(state.clock.now()).toISOString(),
-    expires_at: spec.expires_at,
-    ...(slot === undefined ? {} : { uid_slot: slot }),
   };
 }

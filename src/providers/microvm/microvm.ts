@@ -1,24 +1,22 @@
 // The microvm provider: sandboxes in virtual machines, with svc-agent as /init of each guest.
-import type { SandboxIo } from '../../agent/io.ts';
-import { openSession } from '../../agent/session.ts';
-import { agentSecret } from '../../domain/agent-secret.ts';
 import type { Capability, Isolation } from '../../schema/provider.ts';
+import { sandboxSession } from '../local/agent-socket.ts';
 import { runtimeName } from '../local/instance-folders.ts';
-import type { Provider, RuntimeRef } from '../provider.ts';
+import type { Provider } from '../provider.ts';
 import { createRuntime } from './create.ts';
-import type { MicrovmDeps } from './deps.ts';
 import { clear } from './destroy.ts';
+import type { MicrovmDeps } from './folders.ts';
 import { runtimePaths } from './folders.ts';
 import { inspectRuntime, listRuntimes, watchRuntimes } from './listing.ts';
 import { probeMicrovm } from './probe.ts';
 import { listSnapshots } from './snapshot-prune.ts';
-import { snapshotSource } from './snapshot-source.ts';
+import { SnapshotSource } from './snapshot-source.ts';
 import { type MicrovmState, openState } from './state.ts';
 
 /** Touches the host only when used. Runtimes carry the instance's name and outlive this object and this process. */
 export function microvmProvider(deps: MicrovmDeps): Provider {
   const state = openState(deps);
-  const snapshots = snapshotSource(state);
+  const snapshots = new SnapshotSource(state);
   return {
     kind: 'microvm',
     capabilities: capabilitiesOf(state),
@@ -28,7 +26,15 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     create: (spec, signal) => createRuntime(state, snapshots, spec, signal),
     inspect: (ref) => inspectRuntime(state, ref),
     destroy: (ref, signal) => clear(state, runtimeName(ref), signal),
-    attach: (ref, signal) => attachRuntime(state, ref, signal),
+    attach: async (ref, signal) => {
+      const { sockets } = runtimePaths(state.folders, runtimeName(ref));
+      return sandboxSession(
+        state,
+        ref,
+        await state.monitor.openAgent(state.clock, sockets.agent, signal),
+        signal,
+      );
+    },
     list: async () => {
       await snapshots.tidy().catch((error: unknown) => {
         state.logger.warn(
@@ -45,15 +51,6 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
       await state.leave();
     },
   };
-}
-
-/** Throws `unavailable` when the runtime is not running, its agent does not answer, or another session has the port. */
-async function attachRuntime(state: MicrovmState, ref: RuntimeRef, signal: AbortSignal): Promise<SandboxIo> {
-  const { sockets } = runtimePaths(state.folders, runtimeName(ref));
-  const { clock, random, logger, monitor } = state;
-  const stream = await monitor.openAgent(clock, sockets.agent, signal);
-  const secret = agentSecret(state.instance.key, ref.id, ref.epoch);
-  return openSession({ stream, secret, clock, random, logger }, signal);
 }
 
 function isolationOf({ config, host, accelerator, bounds }: MicrovmState): Isolation {

@@ -20,7 +20,10 @@ export async function planModules(folder: string, wanted: readonly string[]): Pr
   const add = (name: string, chain: readonly string[]) => {
     if (plan.has(name) || builtIn.has(name) || chain.includes(name)) return;
     const found = modules.get(name);
-    if (!found) throw missing(name);
+    if (!found)
+      throw new ServiceError('provider_error', `The kernel for microVMs has no ${name}.`, {
+        remedy: 'Use a kernel with virtio, such as the one in the package linux-image-cloud-amd64.',
+      });
     for (const need of found.needs) add(need, [...chain, name]);
     plan.set(name, { name, path: join(folder, found.path) });
   };
@@ -57,10 +60,4 @@ function parseDependencies(lines: readonly string[]): Map<string, Dependencies> 
 /** Files say `-` or `_`, the kernel always `_`. */
 function nameOf(path: string): string {
   return basename(path).replace(MODULE, '').replaceAll('-', '_');
-}
-
-function missing(name: string): ServiceError {
-  return new ServiceError('provider_error', `The kernel for microVMs has no ${name}.`, {
-    remedy: 'Use a kernel with virtio, such as the one in the package linux-image-cloud-amd64.',
-  });
 }

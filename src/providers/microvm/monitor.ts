@@ -2,7 +2,7 @@
 // to a caller.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { orAfter } from '../../domain/timeout.ts';
+import { abortable, orAfter } from '../../domain/timeout.ts';
 import type { Detached } from '../../host/host.ts';
 import type { MonitorPlan } from './monitor-kind.ts';
 import { AGENT_DEVICE, CONSOLE_BYTES, CONSOLE_ID } from './qemu-arguments.ts';
@@ -71,25 +71,11 @@ async function portOpened(qmp: Qmp, signal: AbortSignal): Promise<void> {
     'frontend-open': boolean;
   }[];
   if (devices.some((each) => each.label === AGENT_DEVICE && each['frontend-open'])) return;
-  const what = await Promise.race([news, qmp.ended, aborted(signal)]);
+  const what = await abortable(Promise.race([news, qmp.ended]), signal);
   signal.throwIfAborted();
   if (what === 'reset') throw notStarted(await lastWords(qmp));
 }
 
-/** Waits for the end of a monitor; rejects with the signal's reason when it takes longer. */
-export async function untilGone({ ended }: Pick<Detached, 'ended'>, signal: AbortSignal): Promise<void> {
-  await Promise.race([ended, aborted(signal)]);
-  signal.throwIfAborted();
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
-
-/** The last output of the guest's console. */
 async function lastWords(qmp: Qmp): Promise<string> {
   const order = { device: CONSOLE_ID, size: CONSOLE_BYTES, format: 'base64' };
   const text = await qmp.execute('ringbuf-read', order).catch(() => '');
@@ -105,7 +91,6 @@ export async function reasonOf(
   return orAfter(clock, LAST_WORDS_MS, died, () => error);
 }
 
-/** The error for a guest whose monitor has ended. */
 function ended(process: Detached): ServiceError {
   return notStarted(process.errors() || 'the monitor ended');
 }

@@ -96,7 +96,6 @@ async function format(host: Host, path: string, mb: number): Promise<void> {
   if (code !== 0) throw noFormatter(new Error(stderr));
 }
 
-/** What is not zero. */
 async function piecesOf(path: string): Promise<Piece[]> {
   const file = await open(path, 'r');
   const pieces: Piece[] = [];

@@ -35,7 +35,7 @@ export function packingOf(bytes: Buffer): Packing | undefined {
   return (Object.keys(PACKINGS) as Packing[]).find((name) => start.startsWith(PACKINGS[name]));
 }
 
-export interface Packed {
+interface Packed {
   packing: Packing;
   payload: Buffer;
   /** Bytes that have to come out; undefined when it is not known, and for LZ4 it must be. */

@@ -1,12 +1,13 @@
-// A plan as QEMU's arguments. QEMU opens things in its own order: with `user`, everything named here is opened before it
+// A plan as QEMU's arguments. QEMU opens things in its own order: with `user`, everything named here is opened before
+// it changes its user.
 import { type Accelerator, kernelArguments, type MonitorPlan } from './monitor-kind.ts';
 
 /** Disks are found by these in the guest, whatever order its kernel meets them in. (agent/src/vm/vm-disks.c) */
-export const IMAGE_SERIAL = 'svc-image';
-export const OVERLAY_SERIAL = 'svc-overlay';
+const IMAGE_SERIAL = 'svc-image';
+const OVERLAY_SERIAL = 'svc-overlay';
 /** The port of the agent and the file of its settings. (agent/src/vm/vm-port.c, vm-settings.c) */
 export const AGENT_PORT = 'svc.agent';
-export const SETTINGS_NAME = 'opt/svc/settings';
+const SETTINGS_NAME = 'opt/svc/settings';
 /** The buffer of the kernel's console in the monitor: a guest can write without end. A power of two. */
 export const CONSOLE_BYTES = 1024 * 1024;
 export const CONSOLE_ID = 'console';

@@ -9,13 +9,13 @@ import { MonitorRefusal, monitorGarbled, monitorLost, monitorSlow } from './qmp-
 
 const DEFAULT_MS = 5000;
 
-export interface QmpBounds {
+interface QmpBounds {
   /** For the answer, in ms; 5,000 unless given. */
   ms?: number;
   signal?: AbortSignal;
 }
 
-export type QmpListener = (name: string, fields: Record<string, unknown>) => void;
+type QmpListener = (name: string, fields: Record<string, unknown>) => void;
 
 interface Waiting {
   resolve(value: unknown): void;

@@ -107,17 +107,18 @@ async function giveIdentity(
       hostname: spec.id,
     };
     const missing = await io.seed(order, signal);
-    if (missing.length > 0) throw notItsOwn(missing);
+    if (missing.length > 0)
+      throw new ServiceError(
+        'provider_error',
+        'Could not give a restored virtual machine its own identity.',
+        {
+          cause: new Error(`not done: ${missing.join(', ')}`),
+        },
+      );
     // The saved guest has no deadline; its clock continues from the moment it was saved.
     const lifeMs = agentLifeMs(spec.deadline, clock.monotonic());
     if (lifeMs !== undefined) await io.setDeadline?.(lifeMs, signal);
   } finally {
     io.close();
   }
-}
-
-function notItsOwn(missing: readonly string[]): ServiceError {
-  return new ServiceError('provider_error', 'Could not give a restored virtual machine its own identity.', {
-    cause: new Error(`not done: ${missing.join(', ')}`),
-  });
 }

@@ -13,7 +13,7 @@ export interface Shape {
   warnings: readonly string[];
 }
 
-export interface ShapeSource {
+interface ShapeSource {
   config: Pick<MicrovmConfig, 'max_memory_mb' | 'max_vcpus'>;
   host: { cpus: number };
   monitor: Pick<MonitorKind, 'mostVcpus'>;

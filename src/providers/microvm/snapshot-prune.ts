@@ -13,7 +13,7 @@ const SHARED = ['kernel_digest', 'initramfs_digest', 'monitor', 'boot_id'] as co
 
 type Places = Pick<MicrovmFolders, 'snapshots'>;
 
-export async function completeSnapshots({ snapshots }: Places): Promise<Snapshot[]> {
+async function completeSnapshots({ snapshots }: Places): Promise<Snapshot[]> {
   const keys = await readdir(snapshots).catch(() => []);
   const found = await Promise.all(keys.map((key) => readSnapshot(join(snapshots, key))));
   return found.filter((snapshot) => snapshot !== undefined);

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import type { SandboxIo } from '../../agent/io.ts';
 import { openSession } from '../../agent/session.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { abortable } from '../../domain/timeout.ts';
 import { makeFolders } from '../../host/make-folders.ts';
 import { openAgentSocket } from '../local/agent-socket.ts';
 import { clear } from './destroy.ts';
 import { runtimePaths, SNAPSHOT_RUN_PREFIX } from './folders.ts';
 import { claimFolder, type Launched, launch, type Making, networkOf } from './launch.ts';
-import { ready, untilGone } from './monitor.ts';
+import { ready } from './monitor.ts';
 import { Qmp } from './qmp.ts';
 import { unwritable } from './record.ts';
 import { guestSettings } from './settings.ts';
@@ -25,7 +26,7 @@ const WARM_MS = 10_000;
 const NAME = 'sb-'.padEnd(15, '0');
 const FOLDER_MODE = 0o711;
 
-export interface SaveOrder {
+interface SaveOrder {
   /** The parts of the guests that start from it; the spec's id and epoch mean nothing here. */
   making: Making;
   facts: SnapshotFacts;
@@ -95,7 +96,7 @@ async function save(state: MicrovmState, order: SaveOrder, signal: AbortSignal):
   } finally {
     launched.process.release();
   }
-  await untilGone(launched.process, signal);
+  await abortable(launched.process.ended, signal);
   if (files.overlay) await rename(making.paths.overlay, files.overlay);
   for (const file of [files.state, files.overlay]) if (file) await chmod(file, 0o400);
   // QEMU 7.2 opens even what it looks at privately for writing; root may.

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { once } from '../../domain/once.ts';
 import { abortable, orAfter } from '../../domain/timeout.ts';
-import { fileIdentity } from '../../host/disk.ts';
 import { withinDeadline } from '../deadline.ts';
 import { runtimeNames } from '../local/instance-folders.ts';
 import { clear } from './destroy.ts';
 import { isSnapshotRun } from './folders.ts';
+import { imageIdentity } from './images.ts';
 import { type Making, networkOf } from './launch.ts';
 import { readSnapshot, recordPath, type Snapshot, type SnapshotFacts, snapshotKey } from './snapshot.ts';
 import { pruneSnapshots } from './snapshot-prune.ts';
@@ -33,23 +33,7 @@ export interface SnapshotHold {
   release(): void;
 }
 
-export interface SnapshotSource {
-  /**
-   * The fitting snapshot, made when it does not exist. Undefined when it cannot be made, which is logged, or not in time: then
-   * it serves later guests. Rejects on abort.
-   */
-  hold(making: Making, signal: AbortSignal): Promise<SnapshotHold | undefined>;
-  /** Ends guests that were being saved when their server ended. Done once; after a failure the next caller retries. */
-  tidy(): Promise<void>;
-  /** Ends saving; resolves when nothing of it is left. No snapshot is made afterwards. */
-  close(): Promise<void>;
-}
-
-export function snapshotSource(state: MicrovmState, save = saveSnapshot): SnapshotSource {
-  return new InstanceSnapshots(state, save);
-}
-
-class InstanceSnapshots implements SnapshotSource {
+export class SnapshotSource {
   readonly #state: MicrovmState;
   readonly #save: typeof saveSnapshot;
   readonly #making = new Map<string, Promise<Snapshot | undefined>>();
@@ -58,14 +42,19 @@ class InstanceSnapshots implements SnapshotSource {
   readonly #inUse = new Map<string, number>();
   readonly #over = new AbortController();
   readonly #trust = snapshotTrust(async (path) => (await this.#state.host.stat(path)) !== undefined);
+  /** Ends guests that were being saved when their server ended. Done once; after a failure the next caller retries. */
   readonly tidy: () => Promise<void>;
 
-  constructor(state: MicrovmState, save: typeof saveSnapshot) {
+  constructor(state: MicrovmState, save = saveSnapshot) {
     this.#state = state;
     this.#save = save;
     this.tidy = once(() => endUnfinished(state));
   }
 
+  /**
+   * The fitting snapshot, made when it does not exist. Undefined when it cannot be made, which is logged, or not in time: then
+   * it serves later guests. Rejects on abort.
+   */
   async hold(making: Making, signal: AbortSignal): Promise<SnapshotHold | undefined> {
     const state = this.#state;
     const facts = await factsOf(state, making);
@@ -94,6 +83,7 @@ class InstanceSnapshots implements SnapshotSource {
     }
   }
 
+  /** Ends saving; resolves when nothing of it is left. No snapshot is made afterwards. */
   async close(): Promise<void> {
     this.#over.abort(new ServiceError('unavailable', 'The server is stopping.'));
     await Promise.all(this.#making.values());
@@ -168,7 +158,7 @@ async function factsOf(
   const { kernel, initramfs, monitor, accelerator } = machinery;
   return {
     image: image.name,
-    image_identity: (await fileIdentity(image.path)) ?? '',
+    image_identity: (await imageIdentity(state.images, image.path)) ?? '',
     kernel: kernel.version,
     kernel_digest: kernel.digest,
     initramfs_digest: initramfs.digest,
@@ -183,13 +173,11 @@ async function factsOf(
   };
 }
 
-/** Ends guests that were being saved when their server ended. */
 async function endUnfinished(state: MicrovmState): Promise<void> {
   const names = await runtimeNames(state.folders);
   for (const name of names.filter(isSnapshotRun)) await clear(state, name);
 }
 
-/** Marks the snapshot as used now. */
 async function touch({ clock }: MicrovmState, { folder }: Snapshot): Promise<void> {
   const now = clock.now() / 1000;
   await utimes(recordPath(folder), now, now).catch(() => undefined);

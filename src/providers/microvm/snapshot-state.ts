@@ -10,7 +10,7 @@ import type { Qmp } from './qmp.ts';
 const MAX_BYTES = 32 * 1024 * 1024;
 const LOOK_MS = 5;
 
-export interface StateOrder {
+interface StateOrder {
   qmp: Qmp;
   clock: Clock;
   /** The socket to which the monitor sends it; created for this and removed. */

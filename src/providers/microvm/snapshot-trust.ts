@@ -8,19 +8,14 @@ import { readSnapshot, type Snapshot } from './snapshot.ts';
  */
 export type Verdict = 'spoilt' | 'sound' | 'unknown' | 'replaced';
 
-export interface SnapshotTrust {
-  /** Records a successful restore, which clears earlier doubts. */
-  gain(snapshot: Snapshot): void;
-  /** Judges the failed restore of sandbox `id`. */
-  judge(snapshot: Snapshot, id: string, error: unknown): Promise<Verdict>;
-}
-
-export function snapshotTrust(isThere: (path: string) => Promise<boolean>): SnapshotTrust {
+export function snapshotTrust(isThere: (path: string) => Promise<boolean>) {
   /** The last sandbox that could not be restored, by key. */
   const doubts = new Map<string, string>();
   return {
-    gain: ({ key }) => void doubts.delete(key),
-    judge: async (snapshot, id, error) => {
+    /** Records a successful restore, which clears earlier doubts. */
+    gain: ({ key }: Snapshot) => void doubts.delete(key),
+    /** Judges the failed restore of sandbox `id`. */
+    judge: async (snapshot: Snapshot, id: string, error: unknown): Promise<Verdict> => {
       const { key, folder } = snapshot;
       const now = await readSnapshot(folder);
       const isSame = now !== undefined && JSON.stringify(now.record) === JSON.stringify(snapshot.record);

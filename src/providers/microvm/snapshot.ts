@@ -27,7 +27,7 @@ export interface SnapshotFacts {
   overlay_mb: number;
 }
 
-export interface SnapshotRecord {
+interface SnapshotRecord {
   facts: SnapshotFacts;
   /** Hex; opens a guest started from it until `seed` gives it its own. */
   secret: string;

@@ -4,16 +4,16 @@ import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../domain/ports.ts';
 import { ifOurs, ifPresent } from '../local/presence.ts';
-import type { MicrovmDeps } from './deps.ts';
+import { allProcesses, commandWords } from '../local/processes.ts';
+import type { MicrovmDeps } from './folders.ts';
 import type { Machinery } from './machinery.ts';
 import { readSnapshotFacts } from './snapshot.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Far below a day. */
 const MARKED_MS = 3_600_000;
-const PID = /^\d{1,10}$/;
 
-export interface StaleParts {
+interface StaleParts {
   clock: Clock;
   /** `providers.microvm.data_dir` */
   dataFolder: string;
@@ -56,9 +56,10 @@ export async function pruneParts(parts: StaleParts): Promise<void> {
   const candidates = old.filter((folder) => !own.includes(folder));
   if (candidates.length === 0) return;
   const digests = await digestsOfSnapshots(join(dataFolder, 'templates'));
-  const commands = await commandsThatRun();
+  // QEMU's arguments name its kernel and first root.
+  const words = (await Promise.all((await allProcesses()).map(commandWords))).flat();
   for (const folder of candidates) {
-    const isRun = commands.some((words) => words.includes(folder));
+    const isRun = words.some((word) => word.includes(folder));
     if (!isRun && !(await isSaved(folder, digests))) await rm(folder, { recursive: true, force: true });
   }
 }
@@ -75,7 +76,6 @@ async function oldIn({ clock, dataFolder }: StaleParts, kind: string): Promise<s
   return folders.filter((_, at) => clock.now() - (ages[at]?.mtimeMs ?? Number.POSITIVE_INFINITY) > DAY_MS);
 }
 
-/** Digests of the kernels and first roots in snapshots, hex. */
 async function digestsOfSnapshots(root: string): Promise<string[]> {
   const instances = (await ifPresent(readdir(root))) ?? [];
   const folders = await Promise.all(
@@ -93,11 +93,4 @@ async function isSaved(folder: string, digests: readonly string[]): Promise<bool
   const own = await ifPresent(readFile(join(folder, 'digest'), 'utf8'));
   const name = basename(folder).replace(/^\d+-/, '');
   return digests.some((digest) => (own === undefined ? digest.startsWith(name) : digest === own));
-}
-
-/** QEMU's arguments name its kernel and first root. */
-async function commandsThatRun(): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((name) => PID.test(name));
-  const texts = await Promise.all(pids.map((pid) => ifOurs(readFile(`/proc/${pid}/cmdline`, 'latin1'))));
-  return texts.map((text) => text ?? '');
 }

@@ -7,7 +7,7 @@ import { type CgroupHost, findCgroupHost } from '../local/cgroup-host.ts';
 import { runtimeNames } from '../local/instance-folders.ts';
 import { sweepSlots } from '../local/uid-slots.ts';
 import type { AcceleratorKind } from './accelerator.ts';
-import type { MicrovmDeps } from './deps.ts';
+import type { MicrovmDeps } from './folders.ts';
 import {
   type MicrovmFolders,
   makeMicrovmFolders,
@@ -21,6 +21,8 @@ import type { MonitorKind } from './monitor-kind.ts';
 import { type Overlays, overlaySource } from './overlay.ts';
 import { partsTended } from './stale-parts.ts';
 
+/** Calls on the files of images, which leaves Node's other threads for files elsewhere. */
+const IMAGES_AT_ONCE = 1;
 /** A boot keeps a processor busy: more at once would only make all of them late. */
 const BOOTS = { waiting: 2000, waitMs: 60_000 };
 
@@ -56,7 +58,9 @@ export interface MicrovmState extends MicrovmDeps {
 export function openState(deps: MicrovmDeps): MicrovmState {
   const folders = microvmFolders(deps);
   const found = machinerySource(deps);
-  const images = { dataFolder: deps.config.data_dir, configured: deps.config.images };
+  // One at a time, and apart from data_dir: an image's mount that hangs must not keep a sandbox from ending.
+  const lookAtImages = slowFolders(deps.clock, IMAGES_AT_ONCE);
+  const images = { dataFolder: deps.config.data_dir, configured: deps.config.images, slowly: lookAtImages };
   let kind: AcceleratorKind | undefined;
   let names = Object.keys(images.configured);
   let isPrepared = false;

@@ -26,10 +26,7 @@ export interface ConnectOptions {
 }
 
 /** A connector for undici that checks addresses. */
-export function guardedConnector(
-  reach: ConnectOptions,
-  build: typeof buildConnector,
-): buildConnector.connector {
+function guardedConnector(reach: ConnectOptions, build: typeof buildConnector): buildConnector.connector {
   const connect = build({ ...reach.tls, timeout: CONNECT_MS, lookup: guardedLookup(reach) });
   return (options, callback) => {
     const fault = isIP(options.hostname) === 0 ? undefined : judged(reach, options.hostname);
@@ -42,7 +39,7 @@ export function guardedConnector(
 }
 
 /** A look-up that returns allowed addresses only. Literal addresses are never looked up; the connector checks them. */
-export function guardedLookup(reach: ConnectOptions): LookupFunction {
+function guardedLookup(reach: ConnectOptions): LookupFunction {
   return (hostname, options, callback) => {
     (reach.lookup ?? lookup)(hostname, { ...options, all: true }, (error, found) => {
       if (error) return callback(error, '');

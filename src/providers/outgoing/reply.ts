@@ -29,7 +29,7 @@ export interface Reply {
   discard(): Promise<void>;
 }
 
-export interface ReplyContext {
+interface ReplyContext {
   what: string;
   maxBytes: number;
   /** The reason of an abort: the caller's, or the deadline's. */

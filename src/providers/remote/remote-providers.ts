@@ -20,7 +20,7 @@ import { type OpenWorkerSession, workerProvider } from './worker-provider.ts';
 /** A last resort: the guard and the callers have shorter timeouts. */
 const LONGEST_MS = 120_000;
 
-export interface RemoteProvidersDeps {
+interface RemoteProvidersDeps {
   clock: Clock;
   ids: Ids;
   random: Random;

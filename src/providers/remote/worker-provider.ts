@@ -29,7 +29,7 @@ export type OpenWorkerSession = (
   signal: AbortSignal,
 ) => Promise<SandboxIo>;
 
-export type CallWorker = <T>(call: WorkerCall) => Promise<T>;
+type CallWorker = <T>(call: WorkerCall) => Promise<T>;
 
 export function workerProvider(
   kind: ProviderKind,
@@ -79,7 +79,7 @@ async function create(
     ...(image !== undefined && { image }),
     ...(spec.strict && { strict: true }),
   };
-  const fault = asAsked(aboutThat(SPAWNED, spec, kind), spec);
+  const fault = withinRequest(aboutThat(SPAWNED, spec, kind), spec);
   const order = { method: 'worker.spawn', params, lease, fault, signal } as const;
   const made = await call<RpcSpawnResult>(order).catch((error: unknown) => {
     throw hadNoEffect(error) ? asNotStarted(error, signal) : error;
@@ -104,7 +104,7 @@ function aboutThat(shape: Validator, { id }: Pick<RuntimeRef, 'id'>, kind: Provi
 }
 
 /** Also rejects a sandbox that is larger than requested, or on a worker that does not hold the lease. */
-function asAsked(shape: Validator, { memory_mb, vcpus, lease }: RuntimeSpec): Validator {
+function withinRequest(shape: Validator, { memory_mb, vcpus, lease }: RuntimeSpec): Validator {
   return (result) => {
     const fault = shape(result);
     if (fault !== undefined) return fault;

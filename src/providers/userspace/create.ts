@@ -5,6 +5,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { wrapNotStarted } from '../../domain/not-started.ts';
 import { agentLifeMs } from '../../domain/ttl.ts';
 import { runFolder, runtimeName, socketPath } from '../local/instance-folders.ts';
+import { newRecord } from '../local/runtimes.ts';
 import { claimBlock, claimSlot } from '../local/uid-slots.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
@@ -83,18 +84,8 @@ function recordDraft(
   { runner, spec }: CreateOrder,
   drawing: SandboxPlan,
 ): RecordDraft {
-  return {
-    instance: state.instance.id,
-    id: spec.id,
-    epoch: spec.epoch,
-    boot_id: state.host.bootId,
-    image: drawing.image,
-    created_at: new Date(state.clock.now()).toISOString(),
-    expires_at: spec.expires_at,
-    ...(drawing.slot === undefined ? {} : { uid_slot: drawing.slot }),
-    ...(runner.name === 'proot' ? { mark: processMarker(state, drawing.blueprint.name) } : {}),
-    cgroups: drawing.blueprint.cgroups.folders,
-  };
+  const mark = runner.name === 'proot' && { mark: processMarker(state, drawing.blueprint.name) };
+  return { ...newRecord(state, spec, drawing), ...mark, cgroups: drawing.blueprint.cgroups.folders };
 }
 
 function exists(): ServiceError {

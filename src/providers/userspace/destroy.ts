@@ -1,14 +1,12 @@
 // Ending a runtime, from any half-made state: processes first, then what only they could still use, the run folder last,
 // so that whatever stops this half-way, the next call finds the runtime again.
 
-import { readdir, rmdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
-import { removeCgroups } from '../local/cgroup-plan.ts';
-import { runFolder } from '../local/instance-folders.ts';
+import { cgroupName, removeCgroups } from '../local/cgroup-plan.ts';
+import { removeRunFolder, runFolder } from '../local/instance-folders.ts';
 import { isAlive, kill, killProcess, type ProcessIdentity, pollUntil } from '../local/processes.ts';
-import { releaseSlot, releaseSlots, UID_BASE } from '../local/uid-slots.ts';
+import { releaseSlots, UID_BASE } from '../local/uid-slots.ts';
 import { markedProcesses, processMarker } from './process-marker.ts';
 import { hasFolder, type RuntimeRecord, readRecord } from './record.ts';
 import type { UserspaceState } from './state.ts';
@@ -37,9 +35,8 @@ export async function clear(state: UserspaceState, name: string, signal?: AbortS
   await removeCgroups(state.clock, cgroups, signal);
   if (markIn(state, { name, record }) !== undefined) await removeLoader(state, name, record);
   await removeWorkspace(state, name, signal);
-  if (record?.uid_slot !== undefined) await releaseSlot(state.folders, record.uid_slot, name);
-  else if (state.host.uid === 0) await releaseSlots(state.folders, name);
-  await removeFolder(folder);
+  await releaseSlots(state, name, record?.uid_slot);
+  await removeRunFolder(folder);
 }
 
 /** Whether the runtime's first process is alive: same boot, same number, same start. A traced sandbox also needs its tracer. */
@@ -48,11 +45,6 @@ export async function isRunning(state: UserspaceState, record: RuntimeRecord): P
   if (record.mark !== undefined && !(await isAlive({ pid: record.runner_pid, start: record.runner_start })))
     return false;
   return isAlive({ pid: record.pid, start: record.pid_start });
-}
-
-/** Flat and named for the instance, so that a sweep knows its own. */
-export function cgroupName(state: UserspaceState, name: string): string {
-  return `svc-${state.folders.short}-${name}`;
 }
 
 async function endProcesses(
@@ -137,19 +129,4 @@ function isRefused(path: string): Promise<boolean> {
     });
     socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(NOBODY.has(`${code}`)));
   });
-}
-
-/** Not recursive: whatever should not be there stops it instead of being removed. */
-async function removeFolder(folder: string): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries) {
-    const path = join(folder, entry.name);
-    await (entry.isDirectory() ? rmdir(path) : unlink(path)).catch(ignoreAbsent);
-  }
-  await rmdir(folder).catch(ignoreAbsent);
-}
-
-function ignoreAbsent(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT')
-    throw new ServiceError('provider_error', 'Could not remove a run folder.', { cause: error });
 }

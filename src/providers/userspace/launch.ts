@@ -3,7 +3,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { MAX_PROCESSES } from '../local/cgroup-plan.ts';
 import { runFolder } from '../local/instance-folders.ts';
-import { encodeSettings, type Setting } from '../local/settings.ts';
+import { encodeSettings, environmentSettings, ringSetting, type Setting } from '../local/settings.ts';
 import { POOL_UIDS, UID_BASE } from '../local/uid-slots.ts';
 import { bwrapArguments } from './bwrap.ts';
 import type { Blueprint, Runner } from './plan.ts';
@@ -14,7 +14,6 @@ import type { UserspaceState } from './state.ts';
 import { rootSettings, unshareArguments } from './unshare.ts';
 
 const MEBIBYTE = 1024 * 1024;
-const MAX_RING = 8 * MEBIBYTE;
 
 /** A drawing with its runner and secret. */
 export interface LaunchOrder {
@@ -47,6 +46,7 @@ export async function launch(
 export function launchSettings(state: UserspaceState, order: LaunchOrder): Setting[] {
   const { blueprint, record, secret, runner } = order;
   const words = wordsOf(state, runner, blueprint);
+  const home = blueprint.isPool ? '/' : '/workspace';
   return [
     ['secret', secret.toString('hex')],
     ['run_dir', runFolder(state.folders, blueprint.name)],
@@ -60,7 +60,9 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ...words.settings,
     ...limits(order, state.config.max_disk_mb),
     ...(order.lifeMs === undefined ? [] : [['life_ms', `${order.lifeMs}`] as Setting]),
-    ...environment(blueprint.isPool ? '/' : '/workspace'),
+    // Users of a pool get their own folder with each command.
+    ['workdir', home],
+    ...environmentSettings('sandbox', home),
   ];
 }
 
@@ -103,23 +105,10 @@ function cgroupSettings({ cgroups }: Blueprint): Setting[] {
 /** Limits of single processes, for resources without a cgroup. The address space is not limited: that breaks Node, Java and Go. */
 function limits({ blueprint, memory_mb }: LaunchOrder, maxDiskMb: number): Setting[] {
   const { bounds } = blueprint.cgroups;
-  const ring = Math.min(MAX_RING, (memory_mb * MEBIBYTE) / 16);
   return [
-    ['ring_budget', `${ring}`],
+    ringSetting(memory_mb),
     ...(bounds.has('memory') ? [] : [['limit_data', `${memory_mb * MEBIBYTE}`] as Setting]),
     ...(bounds.has('pids') || blueprint.isPool ? [] : [['limit_processes', `${MAX_PROCESSES}`] as Setting]),
     ...(blueprint.workspace ? [['limit_file', `${maxDiskMb * MEBIBYTE}`] as Setting] : []),
   ];
-}
-
-/** Users of a pool get their own folder with each command. */
-function environment(home: string): Setting[] {
-  const values = {
-    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    HOME: home,
-    USER: 'sandbox',
-    LOGNAME: 'sandbox',
-    LANG: 'C.UTF-8',
-  };
-  return [['workdir', home], ...Object.entries(values).map(([k, v]): Setting => ['env', `${k}=${v}`])];
 }

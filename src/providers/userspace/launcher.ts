@@ -9,7 +9,7 @@ const HEAD = 4;
 const LEAST = 5;
 const MOST = 4096;
 
-export interface LaunchAnswer {
+interface LaunchAnswer {
   ok: boolean;
   /** Warnings, a line each, or the reason. */
   text: string;

@@ -1,10 +1,15 @@
 // Plans a sandbox: cuts the request to what this host gives, and names each cut in a warning.
 import { join } from 'node:path';
 import type { UserspaceConfig } from '../../schema/config.ts';
-import { type CgroupPlan, MAX_PROCESSES, POOL_PROCESSES, planCgroups } from '../local/cgroup-plan.ts';
+import {
+  type CgroupPlan,
+  cgroupName,
+  MAX_PROCESSES,
+  POOL_PROCESSES,
+  planCgroups,
+} from '../local/cgroup-plan.ts';
 import { runFolder, runtimeName } from '../local/instance-folders.ts';
 import type { RuntimeSpec } from '../provider.ts';
-import { cgroupName } from './destroy.ts';
 import { chooseImage } from './image.ts';
 import type { RootfsView } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';

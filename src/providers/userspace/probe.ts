@@ -3,12 +3,11 @@ import { access, constants, lstat, readlink } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { asServiceError } from '../../domain/errors.ts';
 import { abortable } from '../../domain/timeout.ts';
+import type { Finding } from '../findings.ts';
 import { UnusableFolder } from '../local/instance-folders.ts';
 import type { ProbeReport } from '../provider.ts';
 import type { RunnerChoice } from './runner.ts';
 import type { UserspaceState } from './state.ts';
-
-type Finding = ProbeReport['findings'][number];
 
 /** As PATH has them inside. */
 const PROGRAM_FOLDERS = ['usr/local/sbin', 'usr/local/bin', 'usr/sbin', 'usr/bin', 'sbin', 'bin'];

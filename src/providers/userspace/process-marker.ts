@@ -1,7 +1,8 @@
 // Finds processes that a sandbox left running where no namespace ends them: each carries a marker in its environment and, under
 // a server of root, the sandbox's own uid. A guest can remove the first, and never the second.
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { ifOurs } from '../local/presence.ts';
+import { allProcesses } from '../local/processes.ts';
 import type { UserspaceState } from './state.ts';
 
 export const MARKER_VARIABLE = 'SVC_RUNTIME';
@@ -13,9 +14,9 @@ export function processMarker({ folders }: Pick<UserspaceState, 'folders'>, name
 
 /** Host pids of running processes with `mark` or `uid`. Throws `unavailable` when they cannot be determined. */
 export async function markedProcesses(mark: string, uid: number | undefined): Promise<number[]> {
-  const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const found: number[] = [];
-  for (const pid of numbers) if ((await hasUid(pid, uid)) || (await carries(pid, mark))) found.push(pid);
+  for (const pid of await allProcesses())
+    if ((await hasUid(pid, uid)) || (await carries(pid, mark))) found.push(pid);
   return found;
 }
 

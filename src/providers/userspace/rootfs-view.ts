@@ -5,7 +5,7 @@ import type { SlowFolders } from '../../host/slow-folders.ts';
 import { UnusableFolder } from '../local/instance-folders.ts';
 import { HOST_PARTS } from './etc.ts';
 
-export interface Bind {
+interface Bind {
   /** Path inside. */
   target: string;
   /** Host path with no link in it: links are followed here, where "/" still is the host's. */

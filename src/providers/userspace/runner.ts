@@ -2,6 +2,7 @@
 // one small sandbox; the first that works is kept until the server ends.
 import { ServiceError } from '../../domain/errors.ts';
 import { once } from '../../domain/once.ts';
+import { withTimeout } from '../../domain/timeout.ts';
 import { isAtLimit } from '../../host/child-processes.ts';
 import {
   isTrial,
@@ -43,7 +44,7 @@ export function runnerChoice(state: UserspaceState): RunnerChoice {
     return found;
   });
   const close = async () => {
-    end.abort(closing());
+    end.abort(new ServiceError('unavailable', 'The server is stopping.'));
     await trying;
   };
   return { choose, chosen: () => found, sweep, close };
@@ -82,7 +83,9 @@ async function tryRunner(
   const spec = trialSpec(state);
   const name = runtimeName(spec);
   try {
-    await createRuntime(state, { runner, spec }, AbortSignal.any([end, AbortSignal.timeout(TRIAL_MS)]));
+    await withTimeout({ clock: state.clock, ms: TRIAL_MS, error: trialSlow, signal: end }, (signal) =>
+      createRuntime(state, { runner, spec }, signal),
+    );
     await clear(state, name);
     return undefined;
   } catch (error) {
@@ -101,9 +104,7 @@ async function clearTrials(state: UserspaceState): Promise<void> {
   for (const name of trials) await clear(state, name);
 }
 
-function closing(): ServiceError {
-  return new ServiceError('unavailable', 'The server is stopping.');
-}
+const trialSlow = () => new Error('the trial did not end in time');
 
 /** Named so that no sandbox can have it; see isTrial. */
 function trialSpec(state: UserspaceState): RuntimeSpec {

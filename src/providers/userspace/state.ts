@@ -3,8 +3,6 @@ import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findAgent } from '../../agent/binary.ts';
 import { once } from '../../domain/once.ts';
-import type { Clock, Logger, Random } from '../../domain/ports.ts';
-import type { Host } from '../../host/host.ts';
 import { type SlowFolders, slowFolders } from '../../host/slow-folders.ts';
 import type { UserspaceConfig } from '../../schema/config.ts';
 import { type CgroupHost, findCgroupHost } from '../local/cgroup-host.ts';
@@ -14,29 +12,15 @@ import {
   makeInstanceFolders,
   runtimeNames,
 } from '../local/instance-folders.ts';
+import type { LocalDeps } from '../local/runtimes.ts';
 import { sweepSlots } from '../local/uid-slots.ts';
 import { makeEtc } from './etc.ts';
 import { type Launcher, openLauncher } from './launcher.ts';
 import { hostView, imageView, type RootfsView } from './rootfs-view.ts';
 
-export interface UserspaceDeps {
-  host: Host;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  config: UserspaceConfig;
-  /**
-   * The store's instance; `key` is hex. It is part of the name of every runtime, so that two servers on one host never touch
-   * each other's.
-   */
-  instance: { id: string; key: string };
-  /** Where the package lies: svc-agent is found below it. */
-  packageRoot: string;
-  /** XDG_RUNTIME_DIR of an ordinary user's session. */
-  runtimeDir?: string | undefined;
-}
+export type UserspaceDeps = LocalDeps<UserspaceConfig>;
 
-export interface Prepared {
+interface Prepared {
   /** Path of svc-agent. */
   agent: string;
   cgroups: CgroupHost;

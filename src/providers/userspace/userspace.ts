@@ -1,19 +1,17 @@
 // The userspace provider: sandboxes from namespaces, by bubblewrap or unshare (or from a tracer, by proot), with svc-agent as
 // their first process.
-import type { SandboxIo } from '../../agent/io.ts';
-import { openSession } from '../../agent/session.ts';
-import { agentSecret } from '../../domain/agent-secret.ts';
 import { wrapNotStarted } from '../../domain/not-started.ts';
 import type { Capability, Isolation } from '../../schema/provider.ts';
-import { openAgentSocket } from '../local/agent-socket.ts';
+import { openAgentSocket, sandboxSession } from '../local/agent-socket.ts';
 import { MAX_PROCESSES } from '../local/cgroup-plan.ts';
-import { runtimeName, socketPath } from '../local/instance-folders.ts';
-import type { Provider, RuntimeRef } from '../provider.ts';
+import { isTrial, runtimeName, socketPath } from '../local/instance-folders.ts';
+import { inspectLocal, listLocal } from '../local/runtimes.ts';
+import type { Provider } from '../provider.ts';
 import { createRuntime } from './create.ts';
-import { clear } from './destroy.ts';
+import { clear, isRunning } from './destroy.ts';
 import { imageNames } from './image.ts';
-import { inspectRuntime, listRuntimes } from './listing.ts';
 import { probeUserspace } from './probe.ts';
+import { type RuntimeRecord, readRecord } from './record.ts';
 import { runnerChoice } from './runner.ts';
 import { openState, type UserspaceDeps, type UserspaceState } from './state.ts';
 
@@ -21,6 +19,13 @@ import { openState, type UserspaceDeps, type UserspaceState } from './state.ts';
 export function userspaceProvider(deps: UserspaceDeps): Provider {
   const state = openState(deps);
   const runners = runnerChoice(state);
+  const { folders } = state;
+  const runtimes = {
+    folders,
+    readRecord,
+    isHidden: isTrial,
+    isRunning: (record: RuntimeRecord) => isRunning(state, record),
+  };
   return {
     kind: 'userspace',
     capabilities: capabilitiesOf(state),
@@ -32,20 +37,27 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
       const runner = await wrapNotStarted(runners.choose(), signal);
       return createRuntime(state, { runner, spec }, signal);
     },
-    inspect: (ref) => inspectRuntime(state, ref),
+    inspect: (ref) => inspectLocal(runtimes, ref),
     destroy: async (ref, signal) => {
       // What a host lacks to start a sandbox must not keep one from ending.
       await state.prepare().catch(() => undefined);
       await clear(state, runtimeName(ref), signal);
     },
-    attach: (ref, signal) => attachRuntime(state, ref, signal),
+    // A socket nobody holds refuses, so the record needs no look: process 1 is the only one that has it.
+    attach: async (ref, signal) =>
+      sandboxSession(
+        state,
+        ref,
+        await openAgentSocket(socketPath(folders, runtimeName(ref)), signal),
+        signal,
+      ),
     list: async () => {
       await runners
         .sweep()
         .catch((error: unknown) =>
           state.logger.warn({ err: error }, 'Could not remove a trial sandbox; retrying on the next list.'),
         );
-      return listRuntimes(state);
+      return listLocal(runtimes);
     },
     close: async () => {
       await runners.close();
@@ -53,19 +65,6 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
       await state.leave();
     },
   };
-}
-
-/** Throws `unavailable` when the runtime is not running or its agent does not answer. */
-async function attachRuntime(
-  state: UserspaceState,
-  ref: RuntimeRef,
-  signal: AbortSignal,
-): Promise<SandboxIo> {
-  // A socket nobody holds refuses, so the record needs no look: process 1 is the only one that has it.
-  const stream = await openAgentSocket(socketPath(state.folders, runtimeName(ref)), signal);
-  const { clock, random, logger } = state;
-  const secret = agentSecret(state.instance.key, ref.id, ref.epoch);
-  return openSession({ stream, secret, clock, random, logger }, signal);
 }
 
 /** A tracer that rewrites paths does not isolate: its limits hold only for well-behaved guests. */

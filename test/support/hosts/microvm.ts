@@ -17,7 +17,7 @@ import { realClock } from '../../../src/host/clock.ts';
 import { packageRoot } from '../../../src/host/package-root.ts';
 import { realRandom } from '../../../src/host/random.ts';
 import { realHost } from '../../../src/host/real-host.ts';
-import type { MicrovmDeps } from '../../../src/providers/microvm/deps.ts';
+import type { MicrovmDeps } from '../../../src/providers/microvm/folders.ts';
 import { microvmProvider } from '../../../src/providers/microvm/microvm.ts';
 import type { Provider } from '../../../src/providers/provider.ts';
 import type { MicrovmConfig } from '../../../src/schema/config-microvm.ts';

@@ -1,8 +1,10 @@
 // Work that is bounded by time: what the caller gets, and that no timer stays.
-import { expect, it } from 'vitest';
-import { orAfter, withTimeout } from '../../../src/domain/timeout.ts';
+import { setImmediate } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { abortable, orAfter, withTimeout } from '../../../src/domain/timeout.ts';
 import { fakeClock } from '../../support/fakes/ports.ts';
 
+const STOP = new Error('stop');
 const tooLate = () => new Error('too late');
 const untilAborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -44,4 +46,23 @@ it('stops waiting for work that takes too long', async () => {
   await clock.advance(100);
   expect(await answer).toBe('late');
   await failure;
+});
+
+it('abortable waits no longer for work that hangs than its signal', async () => {
+  const stop = new AbortController();
+  const outcome = abortable(new Promise(() => undefined), stop.signal);
+  stop.abort(STOP);
+  await expect(outcome).rejects.toBe(STOP);
+  expect(await abortable(Promise.resolve('done'), new AbortController().signal)).toBe('done');
+});
+
+it('abortable ignores a later failure of the work, also under a signal that has aborted before', async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', note);
+  onTestFinished(() => void process.off('unhandledRejection', note));
+  const work = Promise.reject(new Error('late'));
+  await expect(abortable(work, AbortSignal.abort(STOP))).rejects.toBe(STOP);
+  await setImmediate();
+  expect(unhandled).toEqual([]);
 });

@@ -136,7 +136,7 @@ describe('container', () => {
       engine: openEngine({ config, clock: realClock() }),
       facts: { read: async () => ({ cpus: 2, limits: {}, default_runtime: 'runc' }) },
       images: { ready: async () => ({ id: 'sha256:1', user: '', volumes: [] }) },
-      agent: { ready: async () => 'agent' },
+      agent: async () => 'agent',
       network: { ready: async () => 'svc' },
       starts: { run: (work: () => Promise<unknown>) => work() },
     } as unknown as ContainerState;

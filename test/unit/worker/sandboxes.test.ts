@@ -268,8 +268,10 @@ describe('a disk that stands still', () => {
     await bench.spawn(A);
     const goOn = stopped(bench);
     const ending = destroy(bench, A, 1);
-    const renewing = bench.parts.sandboxes.adopt(A, bench.lease(A, 3), { askedAt: bench.clock.monotonic() });
-    const late = bench.parts.sandboxes.adopt(A, bench.lease(A, 2), { askedAt: bench.clock.monotonic() });
+    const renewing = bench.parts.sandboxes.adopt(A, bench.lease(A, 3), {
+      requestedAt: bench.clock.monotonic(),
+    });
+    const late = bench.parts.sandboxes.adopt(A, bench.lease(A, 2), { requestedAt: bench.clock.monotonic() });
     goOn();
     await Promise.all([ending, renewing, late]);
     const { record } = bench.parts.sandboxes.find(A) ?? {};

@@ -22,8 +22,8 @@ export const USERSPACE_RULES = rulesOf('userspace', [
   {
     id: 'SVC702',
     key: 'providers.userspace.runner',
-    title: 'proot does not isolate sandboxes.',
-    why: 'A program in such a sandbox has all rights of the service, and can keep running after the sandbox ends.',
+    title: 'proot does not isolate the files, processes and network of the host from sandboxes.',
+    why: 'proot only rewrites the paths of programs that cooperate. Any other program in the sandbox reads and writes every file that the service may, sees and signals its processes, uses its network without limits on memory and processors, and can keep running after the sandbox ends.',
     remedy: 'Set providers.userspace.runner to auto, bwrap or unshare.',
     example: 'providers:\n  userspace:\n    runner: bwrap\n',
     level: 'warning',

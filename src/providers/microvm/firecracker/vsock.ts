@@ -9,7 +9,7 @@ const AGREED = /^OK \d{1,10}$/;
 const LONGEST = 32;
 const LINE_END = 10;
 
-export interface VsockOrder {
+interface VsockOrder {
   clock: Clock;
   path: string;
   port: number;

@@ -27,7 +27,7 @@ async function planOn(
     instance: { id: 'an-instance', key: 'c5'.repeat(32) },
     facts: factsReader(engine, realClock()),
     images: { ready: async () => ({ id: 'sha256:0123', user: '', volumes: [], ...image }) },
-    agent: { ready: async () => 'agent' },
+    agent: async () => 'agent',
     network: { ready: async () => 'svc' },
   } as unknown as ContainerState;
   const { body, warnings } = await planContainer(state, containerSpec('sb-plan', spec), soon());

@@ -22,12 +22,7 @@ import {
   socketPath,
 } from '../../../../src/providers/local/instance-folders.ts';
 import { isAlive, killProcess, parseStat } from '../../../../src/providers/local/processes.ts';
-import {
-  claimSlot,
-  releaseSlot,
-  releaseSlots,
-  sweepSlots,
-} from '../../../../src/providers/local/uid-slots.ts';
+import { claimSlot, releaseSlots, sweepSlots } from '../../../../src/providers/local/uid-slots.ts';
 import { readRecord } from '../../../../src/providers/userspace/record.ts';
 import { seededRandom } from '../../../support/fakes/ports.ts';
 
@@ -95,8 +90,12 @@ it('hands out each uid once, and only its own claims are given back', async () =
   const foreign = await claimSlot(other, 'sb-0.1', sameRandom());
   await sweepSlots(folders, (name) => name !== 'sb-3.1');
   expect(readdirSync(folders.uids).map(Number).sort()).toEqual([slots[3], foreign].sort());
-  await releaseSlot(folders, foreign, 'sb-0.1');
-  await releaseSlots(folders, 'sb-3.1');
+  const release = (uid: number, name: string, slot?: number) =>
+    releaseSlots({ folders, host: { uid } }, name, slot);
+  await release(0, 'sb-0.1', foreign);
+  await release(1000, 'sb-3.1');
+  expect(readdirSync(folders.uids)).toHaveLength(2);
+  await release(0, 'sb-3.1');
   expect(readdirSync(folders.uids).map(Number)).toEqual([foreign]);
 });
 

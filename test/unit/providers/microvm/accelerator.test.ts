@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import { realHost } from '../../../../src/host/real-host.ts';
 import { acceleratorSource, chooseAccelerator } from '../../../../src/providers/microvm/accelerator.ts';
-import type { MicrovmDeps } from '../../../../src/providers/microvm/deps.ts';
+import type { MicrovmDeps } from '../../../../src/providers/microvm/folders.ts';
 import { QEMU } from '../../../../src/providers/microvm/qemu.ts';
 import { fakeHost } from '../../../support/fakes/host.ts';
 import { fakeClock } from '../../../support/fakes/ports.ts';

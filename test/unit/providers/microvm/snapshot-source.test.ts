@@ -7,7 +7,7 @@ import { ServiceError } from '../../../../src/domain/errors.ts';
 import type { Making } from '../../../../src/providers/microvm/launch.ts';
 import { type Snapshot, snapshotFiles, writeSnapshot } from '../../../../src/providers/microvm/snapshot.ts';
 import type { saveSnapshot } from '../../../../src/providers/microvm/snapshot-save.ts';
-import { type SnapshotHold, snapshotSource } from '../../../../src/providers/microvm/snapshot-source.ts';
+import { type SnapshotHold, SnapshotSource } from '../../../../src/providers/microvm/snapshot-source.ts';
 import type { MicrovmState } from '../../../../src/providers/microvm/state.ts';
 import { fakeHost } from '../../../support/fakes/host.ts';
 import { type FakeClock, fakeClock, recordingLogger } from '../../../support/fakes/ports.ts';
@@ -35,9 +35,10 @@ function ground(save: typeof saveSnapshot = saved) {
     logger,
     config: { overlay_mb: 0, network: 'none' },
     folders: { snapshots, instance: join(folder, 'run') },
+    images: { dataFolder: folder, configured: {} },
     boots: new ConcurrencyLimit(1, { clock, waiting: 10, waitMs: 60_000 }),
   } as unknown as MicrovmState;
-  const source = snapshotSource(state, save);
+  const source = new SnapshotSource(state, save);
   const hold = (id = 'sb-one', vcpus = 1) => source.hold(making(id, vcpus), signal);
   const warnings = () => logger.lines.map(({ message }) => message);
   return { source, state, hold, warnings, left: () => readdirSync(snapshots) };

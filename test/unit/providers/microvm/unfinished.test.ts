@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { realClock } from '../../../../src/host/clock.ts';
 import { realRandom } from '../../../../src/host/random.ts';
 import { parseStat } from '../../../../src/providers/local/processes.ts';
-import type { MicrovmDeps } from '../../../../src/providers/microvm/deps.ts';
+import type { MicrovmDeps } from '../../../../src/providers/microvm/folders.ts';
 import { microvmProvider } from '../../../../src/providers/microvm/microvm.ts';
 import type { RuntimeRecord } from '../../../../src/providers/microvm/record.ts';
 import { fakeHost } from '../../../support/fakes/host.ts';
