@@ -17,7 +17,7 @@
 
 #define NO_END UINT64_MAX
 /* How much later than the agent the kernel ends it. */
-#define LAST_MS 300
+#define LAST_MS 100
 #define LONGEST_MS (10ULL * 366 * 24 * 3600 * 1000)
 #define AGAIN_MS 1000
 #define NS_PER_MS 1000000
