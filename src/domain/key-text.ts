@@ -24,6 +24,9 @@ export function newKeyText(format: KeyFormat, random: Random): string {
   return `svc_${body}${base62(BigInt(crc32(body)), CHECK_DIGITS)}`;
 }
 
+/** Whether `text` has the form of a key, in one of the formats. */
+export const isKeyText = (text: string): boolean => /^(?:svc_[0-9A-Za-z]{49}|e2b_[0-9a-f]{40})$/.test(text);
+
 /** What is stored of a key: SHA-256 in hex. */
 export const keyHash = (text: string): string => createHash('sha256').update(text).digest('hex');
 

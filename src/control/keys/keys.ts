@@ -3,7 +3,7 @@ import { hasScope } from '../../domain/access.ts';
 import { formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { parseDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { keyHash, newKeyText, shownPrefix } from '../../domain/key-text.ts';
+import { isKeyText, keyHash, newKeyText, shownPrefix } from '../../domain/key-text.ts';
 import { parseOwner } from '../../domain/owner.ts';
 import type { Clock, Ids, Random } from '../../domain/ports.ts';
 import {
@@ -65,6 +65,12 @@ async function create(deps: KeysDeps, request: KeyCreate, created_by: string): P
   if (new RegExp(KEY_ID).test(name))
     throw new ServiceError('bad_request', 'name has the form of an id of a key.', {
       remedy: 'Choose another name.',
+    });
+  // A key of E2B would be a valid name, and names are in lists, the audit and the log.
+  if (isKeyText(name))
+    throw new ServiceError('bad_request', 'name has the form of a key.', {
+      remedy:
+        'Choose another name. If it is a key, revoke or rotate that key, because this call may be in logs.',
     });
   const owner_id = request.owner_id === undefined ? undefined : parseOwner(request.owner_id, 'owner_id');
   const scopes = KEY_SCOPES.filter((scope) => (request.scopes ?? ['use']).includes(scope));

@@ -34,6 +34,7 @@ describe('creation', () => {
   it.each([
     ['a name in use', { name: 'ci' }, 'conflict'],
     ['the form of an id', { name: 'key-abcdefghijkl' }, 'bad_request'],
+    ['the form of a key', { name: `e2b_${'0a'.repeat(20)}` }, 'bad_request'],
     ['an owner who administers', { name: 'x', owner_id: 'ann', scopes: ['admin' as const] }, 'bad_request'],
     ['a bad owner', { name: 'x', owner_id: 'a/b' }, 'bad_request'],
   ])('refuses %s', async (_what, request, code) => {
