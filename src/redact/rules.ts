@@ -143,4 +143,14 @@ export const TEXT_RULES: readonly TextRule[] = [
     pattern: new RegExp(`(${SECRET_NAMES})${ASSIGNED}${QUOTED_OR_WORD}`, 'gi'),
     replacement: `$1$2${MASK}`,
   },
+  {
+    // Of a command line: `--db-password VALUE`. With `=` it is an assignment.
+    id: 'option',
+    needs: ['--'],
+    pattern: new RegExp(
+      `(--(?:[a-z0-9]{1,32}[_-]){0,4}(?:${SECRET_NAMES})\\s{1,4})(?!\\[redacted)(?!--)${QUOTED_OR_WORD}`,
+      'gi',
+    ),
+    replacement: `$1${MASK}`,
+  },
 ];

@@ -44,6 +44,9 @@ it.each([
   "password='canary canary'",
   'PASSWORD=canary',
   'db_password = canary',
+  'tool --password canary --verbose',
+  "tool --db-api-key  'canary canary' x",
+  'tool --client-secret "canary \\" canary"',
   'client_secret: canary',
   '?token=canary&x=1',
   'SVC_AUTH_ADMIN_API_KEY=canary',
@@ -85,6 +88,7 @@ it.each([
   'api_key_file: /etc/svc/key',
   'http://127.0.0.1:7423/api',
   'a basic understanding of the bearer',
+  'tool --token-file /etc/token --password-stdin --no-token --quiet; a token of mine',
   'max_tokens 5, keyboard, tokenizer',
   '-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----',
 ])('leaves %j alone', (text) => {
