@@ -1,10 +1,13 @@
-// Forty secrets, each planted in a place of its own where a secret can be, on a real server and its commands: none comes
-// out anywhere that others read, as it is, in base64 or URL-encoded. What a caller gets back of its own is its own.
+// Forty secrets, each planted in a place of its own where a secret can be, and named keys with their SHA-256, on a real
+// server and its commands: none comes out anywhere that others read, as it is, in base64 or URL-encoded. What a caller gets
+// back of its own is its own.
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tally } from '../../proof/tally.ts';
 import { encodedForms } from '../../src/redact/encoded-forms.ts';
+import type { KeyWithSecret } from '../../src/schema/key.ts';
 import { api } from '../support/servers/api.ts';
 import { type CliRun, runCli } from '../support/servers/run-cli.ts';
 import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
@@ -16,6 +19,8 @@ const CANARIES = Array.from(
   (_, n) => `c4nAry${String(n).padStart(2, '0')}/Zq+${'w7Xk9'.repeat(6)}`,
 );
 const planted = new Set<number>();
+/** Texts of named keys, and what the database stores of them. */
+const named: string[] = [];
 
 function canary(number: number): string {
   planted.add(number);
@@ -39,7 +44,7 @@ beforeAll(async () => {
   writeFileSync(adminKeyFile, canary(1), { mode: 0o600 });
   writeFileSync(
     config,
-    `auth:\n  enabled: true\n  api_key: ${canary(0)}\n  admin_api_key_file: ${adminKeyFile}\nlogging:\n  level: debug\n`,
+    `auth:\n  enabled: true\n  api_key: ${canary(0)}\n  admin_api_key_file: ${adminKeyFile}\naudit:\n  execs: true\nlogging:\n  level: debug\n`,
     { mode: 0o600 },
   );
   environment = {
@@ -137,6 +142,64 @@ it('takes secrets in sandboxes, commands, files and templates', async () => {
   await client.destroy(id);
 });
 
+/** The key that an answer or a command shows once. Keeps the rest for all eyes. */
+function namedKey(answer: KeyWithSecret): string {
+  const { secret, ...shown } = answer;
+  expect(secret).toMatch(/^(?:svc_[0-9A-Za-z]{49}|e2b_[0-9a-f]{40})$/);
+  named.push(secret, createHash('sha256').update(secret).digest('hex'));
+  keep('keys', shown);
+  return secret;
+}
+
+it.each(['svc', 'e2b'])('makes, takes and rotates named keys of the form %s', async (format) => {
+  const env = { ...server.env, SVC_SERVER: server.url, SVC_API_KEY: CANARIES[1]! };
+  const cli = async (...args: string[]) => {
+    const run = await runCli(['key', ...args, '--json'], env);
+    keep('keys', run.stderr);
+    return namedKey(JSON.parse(run.stdout) as KeyWithSecret);
+  };
+  const created = await call('POST', '/admin/keys', { name: `api-${format}`, format }, admin());
+  const texts = [namedKey(created.body as KeyWithSecret)];
+  texts.push(await cli('create', `cli-${format}`, '--format', format, '--owner', 'ann', '--scope', 'use'));
+  const { id } = await api(server.url, { 'x-api-key': texts[1]! }).spawn({ metadata: { note: texts[0]! } });
+  const rotated = await call('POST', `/admin/keys/api-${format}/rotate`, { overlap: '1h' }, admin());
+  texts.push(namedKey(rotated.body as KeyWithSecret), await cli('rotate', `cli-${format}`));
+  for (const text of texts) {
+    const own = { 'x-api-key': text };
+    const used = await api(server.url).call('GET', '/sandboxes', undefined, own);
+    expect(used.status).toBe(200);
+    await call('POST', `/sandboxes/${id}/exec`, { command: 'true', args: ['-H', `X-API-Key: ${text}`] }, own);
+    await call('POST', `/sandboxes/${id}/exec`, { command: `true ${text}`, detach: true }, own);
+    await refused('GET', '/admin/keys', undefined, own);
+    await refused('GET', `/admin/keys/${text}`, undefined, admin());
+    await refused('GET', `/sandboxes?cursor=${text}`, undefined, own);
+    await refused('GET', '/admin/keys', undefined, { 'x-admin-api-key': `${text}x` });
+  }
+  await refused('POST', '/admin/keys', { name: texts[0], format }, admin());
+  const execs = await call('GET', `/sandboxes/${id}/execs`, undefined, { 'x-api-key': texts[1]! });
+  expect(execs.body).toHaveLength(2 * texts.length);
+  keep('execs', execs.body);
+  for (const name of ['api', 'cli'])
+    keepRun('keys', await runCli(['key', 'revoke', `${name}-${format}`], env));
+  for (const text of texts) await refused('GET', '/sandboxes', undefined, { 'x-api-key': text });
+});
+
+it('keeps no secret of arguments in exec records', async () => {
+  const client = api(server.url, key());
+  const { id } = await client.spawn();
+  const args = ['-c', 'true', '--token', CANARIES[39]!, `Authorization: Bearer ${CANARIES[39]}`];
+  for (const body of [{ command: 'sh', args }, { command: `true --password ${CANARIES[39]}` }]) {
+    const started = await call('POST', `/sandboxes/${id}/exec`, { ...body, detach: true });
+    expect(started.status).toBe(202);
+    const { exec_id } = started.body as { exec_id: string };
+    keep('execs', (await call('GET', `/sandboxes/${id}/execs/${exec_id}`)).body);
+  }
+  const { body } = await call('GET', `/sandboxes/${id}/execs`);
+  expect(body).toHaveLength(2);
+  keep('execs', body);
+  await client.destroy(id);
+});
+
 it('takes secrets in configurations that it refuses', async () => {
   writeFileSync(
     broken,
@@ -158,6 +221,7 @@ it('is told nothing of them: log, diagnostics, metrics, audit, errors, arguments
     '/admin/metrics',
     '/admin/audit',
     '/admin/providers',
+    '/admin/keys',
     '/diagnostics',
     '/metrics',
     '/health',
@@ -165,6 +229,9 @@ it('is told nothing of them: log, diagnostics, metrics, audit, errors, arguments
     keep(path, (await call('GET', path, undefined, path.startsWith('/admin') ? admin() : {})).body);
   for (const path of ['/metrics/prometheus', '/admin/audit?format=csv'])
     keep(path, await (await api(server.url).raw(path, { headers: { ...key(), ...admin() } })).text());
+  for (const text of named) expect(outputs.get('/admin/audit')).not.toContain(text);
+  const streamed = await api(server.url).raw('/events?follow=false&since=0', { headers: admin() });
+  keep('events', await streamed.text());
   const bundle = join(home, 'bundle.json');
   const client = { ...server.env, SVC_SERVER: server.url, SVC_API_KEY: CANARIES[1]! };
   const made = await runCli(['support', 'bundle', bundle, '--include-server'], client);
@@ -173,6 +240,7 @@ it('is told nothing of them: log, diagnostics, metrics, audit, errors, arguments
   keepRun('bundle', made);
   keep('bundle', readFileSync(bundle, 'utf8'));
   keepRun('inspect', await runCli(['support', 'inspect', bundle], client));
+  for (const more of [[], ['--json']]) keepRun('keys', await runCli(['key', 'list', ...more], client));
   keepRun('config show', await runCli(['config', 'show', '--json'], client));
   keepRun('config lint', await runCli(['config', 'lint', '--file', config, '--production'], client));
   keepRun('wrong key', await runCli(['sandbox', 'list'], { ...client, SVC_API_KEY: CANARIES[39]! }));
@@ -181,8 +249,10 @@ it('is told nothing of them: log, diagnostics, metrics, audit, errors, arguments
   keep('log', server.log());
   expect(outputs.get('log')).toContain('"debug"');
   expect(planted.size).toBe(COUNT);
+  expect(named).toHaveLength(16);
   const bytes = [...outputs.values()].reduce((sum, text) => sum + text.length, 0);
-  const counts = { trials: COUNT, found: leaks().length, outputs: outputs.size, bytes };
+  const trials = COUNT + named.length;
+  const counts = { trials, found: leaks().length, outputs: outputs.size, bytes };
   tally('secrets', 'log, diagnostics, metrics, audit, errors, arguments, bundle, commands', counts);
   expect(leaks()).toEqual([]);
   // Not for want of looking.
@@ -191,14 +261,16 @@ it('is told nothing of them: log, diagnostics, metrics, audit, errors, arguments
 });
 
 function leaks(): string[] {
-  return CANARIES.flatMap((secret, number) =>
-    encodedForms(secret).flatMap((form) =>
-      [...outputs].flatMap(([name, text]) => {
-        const at = text.indexOf(form);
-        return at < 0 ? [] : [`canary ${number} in ${name}: ${text.slice(Math.max(0, at - 80), at + 60)}`];
-      }),
-    ),
-  ).filter((leak, at, all) => all.findIndex((other) => other.slice(0, 20) === leak.slice(0, 20)) === at);
+  return CANARIES.concat(named)
+    .flatMap((secret, number) =>
+      encodedForms(secret).flatMap((form) =>
+        [...outputs].flatMap(([name, text]) => {
+          const at = text.indexOf(form);
+          return at < 0 ? [] : [`canary ${number} in ${name}: ${text.slice(Math.max(0, at - 80), at + 60)}`];
+        }),
+      ),
+    )
+    .filter((leak, at, all) => all.findIndex((other) => other.slice(0, 20) === leak.slice(0, 20)) === at);
 }
 
 /** Command lines of the process and of all below it. */
