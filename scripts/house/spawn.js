@@ -16,6 +16,16 @@ import { eachNode } from './sources.js';
 const PATHS = [
   [
     [/http\/routes\/sandboxes\.ts$/, 'handler'],
+    [/spawn\/spawn\.ts$/, 'spawn'],
+    [/spawn\/spawn\.ts$/, '#spawn'],
+    [/spawn\/start\.ts$/, 'startSandbox'],
+    [/runtime\/runtimes\.ts$/, 'runtimes', 'create'],
+    [/unique-runtimes\.ts$/, 'soleIn', 'create'],
+    [/metrics\/meter\.ts$/, 'create'],
+    [/providers\/guard\.ts$/, 'guard', 'create'],
+  ],
+  [
+    [/http\/routes\/sandboxes\.ts$/, 'handler'],
     [/control\/(?:sandboxes\/)?sandboxes\.ts$/, 'spawn'],
     [/spawn\/spawn\.ts$/, 'spawn'],
     [/spawn\/spawn\.ts$/, '#spawn'],

@@ -2,7 +2,7 @@
 // after 60 s without calls. A session that ended is forgotten; the next call opens a new one.
 
 import type { Clock, Timer } from '../domain/ports.ts';
-import { abortable } from '../domain/timeout.ts';
+import { abortable, orAfter } from '../domain/timeout.ts';
 import type { SandboxIo } from './io.ts';
 
 const IDLE_MS = 60_000;
@@ -37,10 +37,7 @@ export class Sessions<Sandbox extends { id: string }> {
     this.#deps = deps;
   }
 
-  /**
-   * Rejects as `attach` of the provider does, or with the reason of the signal; other callers may still wait for the
-   * session.
-   */
+  /** Rejects as `attach` does, or with the reason of the signal; other callers may still wait for the session. */
   async acquire(sandbox: Sandbox, signal: AbortSignal): Promise<SessionHold> {
     const entry = this.#entries.get(sandbox.id) ?? this.#open(sandbox);
     entry.users++;
@@ -60,13 +57,10 @@ export class Sessions<Sandbox extends { id: string }> {
     if (!entry) return;
     this.#drop(id, entry);
     if (entry.users === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = this.#deps.clock.after(LEAVE_MS, resolve);
-      entry.empty = () => {
-        timer.cancel();
-        resolve();
-      };
+    const left = new Promise<void>((resolve) => {
+      entry.empty = resolve;
     });
+    await orAfter(this.#deps.clock, LEAVE_MS, left, () => undefined);
   }
 
   closeAll(): void {

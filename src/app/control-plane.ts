@@ -1,6 +1,5 @@
 // Wires the control plane: the only file that picks the store and the providers. Parts are closed in reverse order of
 // creation, also if creation fails half-way.
-
 import { hostname, release } from 'node:os';
 import type { ControlPlane } from '../control/api/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
@@ -8,8 +7,8 @@ import { Metrics } from '../control/metrics/metrics.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import { allowsLoopbackRpc } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
+import { eventWriter } from '../events/batch-writer.ts';
 import { eventBus } from '../events/bus.ts';
-import { eventWriter } from '../events/writer.ts';
 import { realBoot } from '../host/clock.ts';
 import type { Host } from '../host/host.ts';
 import type { ProviderSet } from '../providers/provider.ts';

@@ -1,6 +1,6 @@
 // The server as one object: control plane and HTTP. Signals, logs and exit codes belong to the command.
 import { release } from 'node:os';
-import type { AuditLog } from '../control/api/audit.ts';
+import type { AuditLog } from '../control/api/system.ts';
 import type { SystemActor } from '../domain/actor.ts';
 import { configWarnings } from '../domain/config-warnings.ts';
 import { parseDuration } from '../domain/duration.ts';

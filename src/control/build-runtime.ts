@@ -6,8 +6,8 @@ import { KeyedLock } from '../domain/keyed-lock.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import type { Boot, Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import { steadyClock } from '../domain/steady-clock.ts';
+import type { EventWriter } from '../events/batch-writer.ts';
 import type { EventBus } from '../events/bus.ts';
-import type { EventWriter } from '../events/writer.ts';
 import type { ProviderSet, RemoteProviders } from '../providers/provider.ts';
 import type { Store } from '../store/store.ts';
 import { hasPreviews } from './access/previews.ts';
@@ -19,9 +19,8 @@ import { tenants } from './pool/tenants.ts';
 import { Vms } from './pool/vms.ts';
 import { ExecLog } from './records/exec-log.ts';
 import { finder } from './records/find.ts';
-import { ownerLimits } from './records/owner-limits.ts';
 import { Publisher } from './records/publish.ts';
-import { controlSettings } from './records/settings.ts';
+import { controlSettings, ownerLimits } from './records/settings.ts';
 import { AgentDeadlines } from './runtime/agent-deadlines.ts';
 import { Destroyer } from './runtime/destroy.ts';
 import { InFlightSpawns } from './runtime/in-flight-spawns.ts';
@@ -100,16 +99,7 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
   const deadlines = new AgentDeadlines({ sessions, clock, logger });
   const spawns = new InFlightSpawns();
   const lock = new KeyedLock();
-  const destroyer = new Destroyer({
-    sandboxes,
-    runtimes,
-    publisher,
-    sessions,
-    spawns,
-    lock,
-    clock,
-    logger,
-  });
+  const destroyer = new Destroyer({ sandboxes, runtimes, publisher, sessions, spawns, lock, clock, logger });
   const liveness = new LivenessChecker({
     sandboxes,
     runtimes,

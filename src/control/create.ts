@@ -1,4 +1,5 @@
 // Puts the control plane together. `app` hands in the parts; nothing here knows which store or providers they are.
+import { defined } from '../domain/defined.ts';
 import { KeyedLock } from '../domain/keyed-lock.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import { EventFeed } from '../events/feed.ts';
@@ -23,7 +24,6 @@ import { Reconciler } from './maintenance/reconcile.ts';
 import { RuntimeWatch } from './maintenance/runtime-watch.ts';
 import { metricViews } from './metrics/metric-views.ts';
 import { Instruments } from './metrics/readings.ts';
-import { poolViews } from './pool/pool-views.ts';
 import { Prewarm } from './prewarm/prewarm.ts';
 import { SpawnQueue } from './queue/queue.ts';
 import { sandboxes as sandboxViews } from './sandboxes/sandboxes.ts';
@@ -31,10 +31,9 @@ import { Spawner } from './spawn/spawn.ts';
 import { AuditTrail } from './system/audit.ts';
 import { eventViews } from './system/events.ts';
 import { healthViews } from './system/health.ts';
-import { providerViews } from './system/providers.ts';
+import { poolViews, providerViews, snapshotViews } from './system/providers.ts';
 import { quotaViews } from './system/quotas.ts';
 import { BucketRateLimits } from './system/rate-limits.ts';
-import { snapshotViews } from './system/snapshots.ts';
 import { templates as templateViews } from './templates/templates.ts';
 import { LeaseMonitor } from './workers/lease-monitor.ts';
 
@@ -109,10 +108,8 @@ function spawnQueue({ clock, settings, publisher }: Foundation, { vms }: Runtime
   publisher.onEnd(({ owner_id, data }) => {
     // With `auto`, a spawn that waits for one provider may run on another worker's provider of another kind.
     if (data?.worker_id !== LOCAL_WORKER && settings.defaultProvider === 'auto') queue.limitsChanged();
-    queue.freed({
-      ...(owner_id !== undefined && { owner_id }),
-      ...(typeof data?.provider === 'string' && { provider: data.provider }),
-    });
+    const provider = typeof data?.provider === 'string' ? data.provider : undefined;
+    queue.freed(defined({ owner_id, provider }));
   });
   vms.onEnd((provider) => queue.freed({ provider }));
   return queue;
@@ -170,40 +167,65 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
 function buildInterface(
   deps: ControlDeps,
   foundation: Foundation,
-  runtime: Runtime,
-  spawning: Spawning,
+  { access, runtimes, probes, fleet, lock, deadlines, destroyer, remoteStatus, reaper }: Runtime,
+  { prewarm, queue, spawner }: Spawning,
   { rates, audit, keyRing, work }: BackgroundParts,
 ): ControlPlane {
-  const { config, bus, ids, random, logger, ledger, redact } = deps;
-  const { clock, store, providers, settings, limitsOf, publisher, execLog, find } = foundation;
-  const { access, runtimes, probes, fleet } = runtime;
-  const { prewarm, queue, spawner } = spawning;
-  const { sandboxes, quotas, pool } = store;
-  const feed = new EventFeed({
-    bus,
-    clock,
-    logger,
-    since: (after, limit) => store.events.since(after, limit),
-  });
+  const { config, bus, ids, random, logger, ledger, host, version, redact, recentLogs } = deps;
+  const { clock, metrics, store, providers, settings, limitsOf, publisher, execLog, find } = foundation;
+  const { sandboxes, templates, quotas, pool } = store;
+  const { cpus } = host;
+  const workerStats = fleet.stats;
+  const deadlineSet = () => reaper.wake();
+  const since = store.events.since.bind(store.events);
+  const feed = new EventFeed({ bus, clock, logger, since });
   const events = eventViews({ events: store.events, feed, settings, clock });
   const templateChanged = () => prewarm.changed();
   const quotaChanged = (owner_id: string) => queue.quotaChanged(owner_id);
   // The settings have registered before it, so waiting spawns meet the new limits.
   config.onChange(() => queue.limitsChanged());
+  const instruments = new Instruments({
+    store,
+    providers,
+    probes,
+    metrics,
+    readers: events.readers,
+    queue,
+    prewarm,
+    rates,
+    ledger,
+    workerStats,
+    settings,
+    clock,
+  });
   return {
-    sandboxes: buildSandboxes(deps, foundation, runtime, spawning),
+    sandboxes: sandboxViews({
+      sandboxes,
+      templates,
+      providers,
+      probes,
+      fleet,
+      find,
+      lock,
+      moves: new KeyedLock(),
+      deadlines,
+      destroyer,
+      remoteStatus,
+      queue,
+      spawner,
+      publisher,
+      settings,
+      limitsOf,
+      cpus,
+      clock,
+      logger,
+      deadlineSet,
+    }),
     exec: execs({ access, publisher, log: execLog, find, settings, limitsOf, ids, clock }),
     logs: logs({ access, clock }),
     previews: previews({ server: config.current().server, store, runtimes, access, clock }),
     files: files({ access, publisher }),
-    templates: templateViews({
-      templates: store.templates,
-      spawner,
-      settings,
-      providers,
-      clock,
-      templateChanged,
-    }),
+    templates: templateViews({ templates, spawner, settings, providers, clock, templateChanged }),
     quotas: quotaViews({ quotas, publisher, settings, quotaChanged }),
     keys: keyViews({ keys: store.keys, ring: keyRing, ids, random, clock }),
     namedKeys: keyRing,
@@ -215,11 +237,11 @@ function buildInterface(
       redact,
     }),
     events,
-    metrics: buildMetrics(deps, foundation, runtime, { prewarm, queue, rates, readers: events.readers }),
+    metrics: metricViews({ metrics, instruments, config, version, redact, recentLogs }),
     snapshots: snapshotViews({ providers }),
     pool: poolViews({ settings, pool }),
     workers: fleet.registry(() => queue.limitsChanged()),
-    health: buildHealth(deps, foundation, runtime),
+    health: healthViews({ store, providers, probes, clock, version, workerStats, config, host, settings }),
     rates,
     audit,
     ledger,
@@ -231,68 +253,4 @@ function buildInterface(
       return work.stop().finally(() => execLog.close());
     },
   };
-}
-
-function buildSandboxes(
-  { host: { cpus }, logger }: ControlDeps,
-  { clock, store, providers, settings, limitsOf, publisher, find }: Foundation,
-  { probes, fleet, lock, deadlines, destroyer, remoteStatus, reaper }: Runtime,
-  { queue, spawner }: Spawning,
-): ControlPlane['sandboxes'] {
-  const { sandboxes, templates } = store;
-  return sandboxViews({
-    sandboxes,
-    templates,
-    providers,
-    probes,
-    fleet,
-    find,
-    lock,
-    moves: new KeyedLock(),
-    deadlines,
-    destroyer,
-    remoteStatus,
-    queue,
-    spawner,
-    publisher,
-    settings,
-    limitsOf,
-    cpus,
-    clock,
-    logger,
-    deadlineSet: () => reaper.wake(),
-  });
-}
-
-function buildMetrics(
-  { config, ledger, version, redact, recentLogs }: ControlDeps,
-  { clock, metrics, store, providers, settings }: Foundation,
-  { probes, fleet }: Runtime,
-  live: Pick<Spawning, 'prewarm' | 'queue'> & Pick<BackgroundParts, 'rates'> & { readers(): number },
-): ControlPlane['metrics'] {
-  const { prewarm, queue, rates, readers } = live;
-  const instruments = new Instruments({
-    store,
-    providers,
-    probes,
-    metrics,
-    readers,
-    queue,
-    prewarm,
-    rates,
-    ledger,
-    workerStats: fleet.stats,
-    settings,
-    clock,
-  });
-  return metricViews({ metrics, instruments, config, version, redact, recentLogs });
-}
-
-function buildHealth(
-  { config, version, host }: ControlDeps,
-  { clock, store, providers, settings }: Foundation,
-  { probes, fleet }: Runtime,
-): ControlPlane['health'] {
-  const workerStats = fleet.stats;
-  return healthViews({ store, providers, probes, clock, version, workerStats, config, host, settings });
 }

@@ -1,6 +1,7 @@
 // Writes single items in batches: after a moment, or at once with 500. One batch at a time, in order; a batch that
 // cannot be stored is retried.
 import type { Clock, Logger, Timer } from '../domain/ports.ts';
+import type { Event, EventDraft } from '../schema/event.ts';
 
 const BATCH = 500;
 const RETRY_MS = 1000;
@@ -121,4 +122,24 @@ export class BatchWriter<Draft, Stored> implements Writer<Draft> {
     if (this.#dropped === 0) logger.warn({ dropped: count }, `Dropping ${what} that could not be stored.`);
     this.#dropped += count;
   }
+}
+
+const WAITING_LIMIT = 100_000;
+/** Live readers wait as long; a commit without a sync costs a hundredth of it. */
+const LINGER_MS = 20;
+
+/** Above 100,000 queued events the oldest are dropped. */
+export type EventWriter = Writer<EventDraft>;
+
+export interface EventWriterDeps {
+  /** One transaction (`store.events.append`). */
+  append(drafts: EventDraft[]): Promise<Event[]>;
+  /** What is stored, in order (`bus.publish`); does not throw. */
+  deliver(events: Event[]): void;
+  clock: Clock;
+  logger: Logger;
+}
+
+export function eventWriter(deps: EventWriterDeps): EventWriter {
+  return new BatchWriter({ ...deps, what: 'events', limit: WAITING_LIMIT, lingerMs: LINGER_MS });
 }

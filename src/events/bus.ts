@@ -21,39 +21,30 @@ export interface EventBus {
   subscribe(listener: EventListener, options?: SubscribeOptions): () => void;
 }
 
-interface Subscriber {
-  accept(event: Event): void;
-}
-
 export function eventBus(deps: { logger: Logger }): EventBus {
-  const subscribers = new Set<Subscriber>();
+  const subscribers = new Set<(event: Event) => void>();
   return {
     publish: (events) => {
-      for (const event of events) for (const subscriber of [...subscribers]) subscriber.accept(event);
+      for (const event of events) for (const accept of [...subscribers]) accept(event);
     },
-    subscribe: (listener, options = {}) => {
+    subscribe: (listener, { limit = BACKLOG_LIMIT, onDropped } = {}) => {
       const backlog: Event[] = [];
       const end = () => {
-        subscribers.delete(subscriber);
+        subscribers.delete(accept);
         backlog.length = 0;
       };
       const dropped = () => {
         end();
-        deps.logger.warn(
-          { limit: options.limit ?? BACKLOG_LIMIT },
-          'An event listener did not keep up and was dropped.',
-        );
-        guarded(deps.logger, async () => options.onDropped?.());
+        deps.logger.warn({ limit }, 'An event listener did not keep up and was dropped.');
+        guarded(deps.logger, async () => onDropped?.());
       };
       const deliver = delivery(backlog, (event) => guarded(deps.logger, async () => listener(event)));
-      const subscriber: Subscriber = {
-        accept: (event) => {
-          if (backlog.length >= (options.limit ?? BACKLOG_LIMIT)) return dropped();
-          backlog.push(event);
-          deliver();
-        },
+      const accept = (event: Event) => {
+        if (backlog.length >= limit) return dropped();
+        backlog.push(event);
+        deliver();
       };
-      subscribers.add(subscriber);
+      subscribers.add(accept);
       return end;
     },
   };

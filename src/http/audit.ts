@@ -2,7 +2,7 @@
 // and those that change something (route-audit.ts), also refused ones. Bodies and queries are never recorded.
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { AuditLog } from '../control/api/audit.ts';
+import type { AuditLog } from '../control/api/system.ts';
 import { type AccessRules, type FindKey, identify } from '../domain/access.ts';
 import { trimmedOwner } from '../domain/owner.ts';
 import { ownerFromHeader } from '../domain/owner-header.ts';

@@ -3,10 +3,8 @@
 // contract: a preflight needs no key, and a refused caller's body is never read.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import type { AuditLog } from '../control/api/audit.ts';
 import type { NamedKeys } from '../control/api/keys.ts';
-import type { RateLimits } from '../control/api/rate-limits.ts';
-import type { AnsweredRequest } from '../control/api/system.ts';
+import type { AnsweredRequest, AuditLog, RateLimits } from '../control/api/system.ts';
 import type { EventLoopYield } from '../control/async/event-loop-yield.ts';
 import { accessRules, type Identity, identify } from '../domain/access.ts';
 import { addressRanges, originOf } from '../domain/address.ts';

@@ -2,7 +2,7 @@
 // for the address
 // that sent them, before another is looked at; accepted calls for owner, key or address, as configured. What counts for an
 // owner counts for the key behind it, too: anybody can invent owners.
-import type { RateLimits } from '../control/api/rate-limits.ts';
+import type { RateLimits } from '../control/api/system.ts';
 import { addressScope } from '../domain/address.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';

@@ -1,6 +1,6 @@
 // Which keys proved right from which addresses in the last quarter of an hour, as hashes that only this process can make.
 // Only right keys are noted, so that no flood of wrong ones makes this grow.
-import type { RateLimits } from '../control/api/rate-limits.ts';
+import type { RateLimits } from '../control/api/system.ts';
 import { addressScope } from '../domain/address.ts';
 import type { Clock } from '../domain/ports.ts';
 

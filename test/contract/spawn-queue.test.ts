@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createControlPlane } from '../../src/control/create.ts';
+import { eventWriter } from '../../src/events/batch-writer.ts';
 import { eventBus } from '../../src/events/bus.ts';
-import { eventWriter } from '../../src/events/writer.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { providerSet } from '../../src/providers/registry.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';

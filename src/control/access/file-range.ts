@@ -15,7 +15,7 @@ export async function readRange(
   range: ByteRange | undefined,
   signal: AbortSignal,
 ): Promise<FileContentRead> {
-  if (!range) return readWhole(await files.read(path, { offset: 0 }, signal));
+  if (!range) return readAll(await files.read(path, { offset: 0 }, signal));
   const size = await sizeOf(files, path, signal);
   const span = resolveRange(range, size);
   const length = span.last - span.first + 1;
@@ -23,7 +23,7 @@ export async function readRange(
   return { info: { ...info, size }, content: exactly(content, length), range: span, length };
 }
 
-async function readWhole({ info, content }: FileRead): Promise<FileContentRead> {
+async function readAll({ info, content }: FileRead): Promise<FileContentRead> {
   if (info.size > 0) return { info, content: exactly(content, info.size), length: info.size };
   const bytes = await collect(content);
   return { info, content: Readable.from(bytes.length > 0 ? [bytes] : []), length: bytes.length };

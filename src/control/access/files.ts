@@ -18,130 +18,106 @@ export interface FileDeps {
 }
 
 /** One operation on one sandbox. */
-interface Call<T> {
+interface Call {
   id: string;
-  operation: string;
   caller: Caller;
   signal: AbortSignal;
-  work(files: SandboxFiles, row: SandboxRecord): Promise<T>;
-  /** Keeps the session open until this settles, not only for the call. */
-  until?: (result: T) => Promise<unknown>;
 }
+
+type Work<T> = (files: SandboxFiles, row: SandboxRecord) => Promise<T>;
 
 export function files(deps: FileDeps): Files {
-  return { ...transfers(deps), ...lookups(deps), ...changes(deps) };
+  const perform = performer(deps);
+  return { ...reads(deps, perform), ...changes(deps, perform) };
 }
 
-function transfers(deps: FileDeps): Pick<Files, 'read' | 'write'> {
-  const { publisher } = deps;
+type Perform = ReturnType<typeof performer>;
+
+function performer({ access, publisher }: FileDeps) {
+  /** `until` keeps the session open until it settles, not only for the call. */
+  const attempt = async <T>(
+    operation: string,
+    { id, caller, signal }: Call,
+    work: Work<T>,
+    until?: (result: T) => Promise<unknown>,
+  ): Promise<T> => {
+    const row = await access.find(id, caller);
+    let held: OpenSandbox | undefined;
+    try {
+      held = await access.open(row, signal);
+      const result = await work(held.io.files, row);
+      const { release } = held;
+      const over = until?.(result) ?? Promise.resolve();
+      over.then(() => release(), release);
+      return result;
+    } catch (error) {
+      if (!signal.aborted) publisher.failure(operation, row, error, caller.actor);
+      held?.release(error);
+      throw error;
+    }
+  };
+  const perform: typeof attempt = (operation, call, ...rest) =>
+    access.explainFailure(call.id, () => attempt(operation, call, ...rest));
+  return perform;
+}
+
+function reads({ publisher }: FileDeps, perform: Perform): Pick<Files, 'read' | 'stat' | 'list' | 'glob'> {
   return {
     read: async (id, path, range, caller, signal) => {
       const from = parsePath(path, 'path');
-      return perform<FileContentRead>(deps, {
-        id,
-        operation: 'file.read',
-        caller,
-        signal,
-        until: ({ content }) => once(content, 'close'),
-        work: async (io, row) => {
-          const read = await readRange(io, from, range, signal);
-          publisher.note('file.read', row, { path: from, size: read.length }, caller.actor);
-          return read;
-        },
-      });
+      const work: Work<FileContentRead> = async (io, row) => {
+        const read = await readRange(io, from, range, signal);
+        publisher.note('file.read', row, { path: from, size: read.length }, caller.actor);
+        return read;
+      };
+      return perform('file.read', { id, caller, signal }, work, ({ content }) => once(content, 'close'));
     },
-    write: async (id, path, body, { mode }, caller, signal) => {
-      const to = parsePath(path, 'path');
-      const options = modeOption(mode);
-      return perform(deps, {
-        id,
-        operation: 'file.write',
-        caller,
-        signal,
-        work: async (io, row) => {
-          const { size, atomic } = await io.write(to, body, options, signal);
-          publisher.note('file.written', row, { path: to, size }, caller.actor);
-          return { status: 'written', path: to, size, atomic };
-        },
-      });
-    },
-  };
-}
-
-function lookups(deps: FileDeps): Pick<Files, 'stat' | 'list' | 'glob'> {
-  return {
     stat: async (id, path, caller, signal) => {
       const of = parsePath(path, 'path');
-      return perform(deps, { id, operation: 'file.stat', caller, signal, work: (io) => io.stat(of, signal) });
+      return perform('file.stat', { id, caller, signal }, (io) => io.stat(of, signal));
     },
     list: async (id, path, depth, caller, signal, hold) => {
       const of = parsePath(path, 'path');
-      return perform(deps, {
-        id,
-        operation: 'file.list',
-        caller,
-        signal,
-        work: (io) => io.list(of, depth, signal, hold),
-      });
+      return perform('file.list', { id, caller, signal }, (io) => io.list(of, depth, signal, hold));
     },
     glob: async (id, pattern, caller, signal, hold) => {
       const wanted = parsePattern(pattern, 'pattern');
-      const work = (io: SandboxFiles) => io.glob(wanted, GLOB_LIMIT, signal, hold);
-      return perform(deps, { id, operation: 'file.glob', caller, signal, work });
+      return perform('file.glob', { id, caller, signal }, (io) => io.glob(wanted, GLOB_LIMIT, signal, hold));
     },
   };
 }
 
-function changes(deps: FileDeps): Pick<Files, 'move' | 'chmod' | 'mkdir' | 'remove'> {
+function changes({ publisher }: FileDeps, perform: Perform): Omit<Files, 'read' | 'stat' | 'list' | 'glob'> {
   return {
+    write: async (id, path, body, { mode }, caller, signal) => {
+      const to = parsePath(path, 'path');
+      const options = modeOption(mode);
+      return perform('file.write', { id, caller, signal }, async (io, row) => {
+        const { size, atomic } = await io.write(to, body, options, signal);
+        publisher.note('file.written', row, { path: to, size }, caller.actor);
+        return { status: 'written', path: to, size, atomic };
+      });
+    },
     move: async (id, from, to, caller, signal) => {
       const paths = [parsePath(from, 'old_path'), parsePath(to, 'new_path')] as const;
-      const work = (io: SandboxFiles) => io.move(...paths, signal);
-      return perform(deps, { id, operation: 'file.move', caller, signal, work });
+      return perform('file.move', { id, caller, signal }, (io) => io.move(...paths, signal));
     },
     chmod: async (id, path, mode, caller, signal) => {
       const of = parsePath(path, 'path');
       const bits = parseMode(mode, 'mode');
-      const work = (io: SandboxFiles) => io.chmod(of, bits, signal);
-      return perform(deps, { id, operation: 'file.chmod', caller, signal, work });
+      return perform('file.chmod', { id, caller, signal }, (io) => io.chmod(of, bits, signal));
     },
     mkdir: async (id, path, { mode, parents }, caller, signal) => {
       const of = parsePath(path, 'path');
       const options = { parents, ...modeOption(mode) };
-      const work = (io: SandboxFiles) => io.mkdir(of, options, signal);
-      return perform(deps, { id, operation: 'file.mkdir', caller, signal, work });
+      return perform('file.mkdir', { id, caller, signal }, (io) => io.mkdir(of, options, signal));
     },
     remove: async (id, path, recursive, caller, signal) => {
       const of = parsePath(path, 'path');
-      const work = (io: SandboxFiles) => io.remove(of, recursive, signal);
-      return perform(deps, { id, operation: 'file.delete', caller, signal, work });
+      return perform('file.delete', { id, caller, signal }, (io) => io.remove(of, recursive, signal));
     },
   };
 }
 
 const modeOption = (mode: string | undefined) =>
   mode === undefined ? {} : { mode: parseMode(mode, 'mode') };
-
-function perform<T>(deps: FileDeps, call: Call<T>): Promise<T> {
-  return deps.access.explainFailure(call.id, () => attempt(deps, call));
-}
-
-async function attempt<T>({ access, publisher }: FileDeps, call: Call<T>): Promise<T> {
-  const row = await access.find(call.id, call.caller);
-  let held: OpenSandbox | undefined;
-  try {
-    held = await access.open(row, call.signal);
-    const result = await call.work(held.io.files, row);
-    const { release } = held;
-    const over = call.until?.(result) ?? Promise.resolve();
-    over.then(
-      () => release(),
-      (error: unknown) => release(error),
-    );
-    return result;
-  } catch (error) {
-    if (!call.signal.aborted) publisher.failure(call.operation, row, error, call.caller.actor);
-    held?.release(error);
-    throw error;
-  }
-}

@@ -52,8 +52,8 @@ async function* followed(
     for await (const line of orSilence(lines, clock)) yield line === undefined ? undefined : { line };
   } catch (error) {
     if (signal.aborted) return;
-    await why(error).catch((told: unknown) => {
-      if (asServiceError(told).code !== 'not_found') throw told;
+    await why(error).catch((cause: unknown) => {
+      if (asServiceError(cause).code !== 'not_found') throw cause;
     });
   }
 }

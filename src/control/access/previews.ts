@@ -35,10 +35,16 @@ export function previews(deps: PreviewsDeps): Previews {
   const isSigned = preview_access === 'signed';
   return {
     async link(id, { port, ttl }, caller, seen) {
-      if (domain === '') throw noDomain();
+      if (domain === '')
+        throw new ServiceError('not_implemented', 'This server has no previews.', {
+          remedy: 'Set server.preview_domain, for example to localhost.',
+        });
       const row = await access.find(id, caller);
       await requireConnect(deps, row);
-      if (!isSigned && ttl !== undefined) throw noTtl();
+      if (!isSigned && ttl !== undefined)
+        throw new ServiceError('bad_request', 'Previews are public here: links end with their sandbox.', {
+          remedy: 'Leave ttl out, or set server.preview_access to signed.',
+        });
       const target = { sandbox_id: row.id, port };
       const end = isSigned ? endOf(row, ttl, clock.now()) : Date.parse(row.expires_at);
       const query = isSigned ? `?${PREVIEW_TOKEN}=${signPreview(key, target, end)}` : '';
@@ -57,10 +63,7 @@ function endOf({ expires_at }: SandboxRecord, ttl: string | undefined, now: numb
   return Math.floor(end / 1000) * 1000;
 }
 
-/**
- * The origin under which the caller reached the server, unless the configuration sets a scheme: then a proxy serves
- * the default port.
- */
+/** The origin by which the caller reached the server. A scheme in the configuration means a proxy on its default port. */
 function originOf(
   scheme: Config['server']['preview_scheme'],
   name: string,
@@ -103,29 +106,14 @@ async function requireConnect({ runtimes }: PreviewsDeps, row: SandboxRecord): P
   });
 }
 
-/**
- * Answers 502 for every failure that the visitor cannot repair. A sandbox that has ended and one that never existed
- * look the same.
- */
+/** Answers 502 where the visitor can repair nothing; an ended sandbox looks as if it had never existed. */
 function refuse(error: unknown): never {
   const { code, message, remedy } = asServiceError(error);
   if (code !== 'not_found' && code !== 'conflict' && code !== 'unavailable') throw error;
-  const isGone = code === 'not_found';
-  throw new ServiceError('unavailable', isGone ? 'There is no such sandbox, or it has ended.' : message, {
+  const isMissing = code === 'not_found';
+  throw new ServiceError('unavailable', isMissing ? 'There is no such sandbox, or it has ended.' : message, {
     status: 502,
     cause: error,
-    ...(!isGone && remedy !== undefined && { remedy }),
-  });
-}
-
-function noDomain(): ServiceError {
-  return new ServiceError('not_implemented', 'This server has no previews.', {
-    remedy: 'Set server.preview_domain, for example to localhost.',
-  });
-}
-
-function noTtl(): ServiceError {
-  return new ServiceError('bad_request', 'Previews are public here: links end with their sandbox.', {
-    remedy: 'Leave ttl out, or set server.preview_access to signed.',
+    ...(!isMissing && remedy !== undefined && { remedy }),
   });
 }

@@ -15,9 +15,7 @@ import type { Runtime, Runtimes } from '../runtime/runtimes.ts';
 /** A sandbox held open for one call. */
 export interface OpenSandbox {
   io: SandboxIo;
-  /**
-   * Call this once at the end of the call, with its error if it failed: a sandbox that did not answer is then checked.
-   */
+  /** Call this once, with the error of a failed call: a sandbox that did not answer is then checked. */
   release(error?: unknown): void;
 }
 
@@ -36,10 +34,7 @@ export class SandboxAccess {
     this.#deps = deps;
   }
 
-  /**
-   * The row. Throws `not_found` when unknown or ended, `conflict` while it is being created or destroyed,
-   * `not_implemented` on a worker without sessions.
-   */
+  /** Throws `not_found` (unknown, ended), `conflict` (created or destroyed now), `not_implemented` (worker without sessions). */
   async find(id: string, caller: Caller): Promise<SandboxRecord> {
     const row = await this.#deps.find.usable(id, caller);
     await this.#requireReachable(row);
@@ -66,6 +61,19 @@ export class SandboxAccess {
         this.#learn(row, error, signal);
       },
     };
+  }
+
+  /** Runs `work` in the sandbox, which is released when that settles. Throws as `open` and `work` do. */
+  async use<T>(row: SandboxRecord, signal: AbortSignal, work: (io: SandboxIo) => Promise<T>): Promise<T> {
+    const { io, release } = await this.open(row, signal);
+    try {
+      const result = await work(io);
+      release();
+      return result;
+    } catch (error) {
+      release(error);
+      throw error;
+    }
   }
 
   async #acquire(row: SandboxRecord, signal: AbortSignal): Promise<SessionHold> {

@@ -2,16 +2,22 @@
 import type { ByteLedger } from '../../domain/byte-ledger.ts';
 import type { AdmissionDecision } from '../../schema/admission.ts';
 import type { ExtendRequest, Sandbox, SandboxListQuery, SpawnRequest } from '../../schema/sandbox.ts';
-import type { AuditLog } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { EventViews } from './events.ts';
 import type { Execs, Logs } from './execs.ts';
 import type { Files } from './files.ts';
 import type { Keys, NamedKeys } from './keys.ts';
 import type { Previews } from './previews.ts';
-import type { Quotas } from './quotas.ts';
-import type { RateLimits } from './rate-limits.ts';
-import type { HealthViews, MetricViews, PoolViews, ProviderViews, SnapshotViews } from './system.ts';
+import type {
+  AuditLog,
+  HealthViews,
+  MetricViews,
+  PoolViews,
+  ProviderViews,
+  Quotas,
+  RateLimits,
+  SnapshotViews,
+} from './system.ts';
 import type { Templates } from './templates.ts';
 import type { Workers } from './workers.ts';
 
@@ -30,9 +36,7 @@ export interface Sandboxes {
   admission(request: SpawnRequest, caller: Caller): Promise<AdmissionDecision>;
   get(id: string, caller: Caller): Promise<Sandbox>;
   list(query: SandboxListQuery, caller: Caller): Promise<{ sandboxes: Sandbox[]; next_cursor?: string }>;
-  /**
-   * Resolves when the sandbox has ended: true when there was something to end. Throws while that cannot be confirmed.
-   */
+  /** Resolves when the sandbox has ended: true when there was something to end. Throws while that is not confirmed. */
   destroy(id: string, caller: Caller): Promise<boolean>;
   extend(id: string, request: ExtendRequest, caller: Caller): Promise<Sandbox>;
   /** Ends expired sandboxes now (under owner enforcement only those of the caller) and counts them. */

@@ -50,20 +50,14 @@ export interface Execs {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<AsyncIterable<StreamedLine>>;
-  /**
-   * A command that the caller interacts with while it runs. Aborting `signal` kills it; for a detached command only
-   * the connection ends.
-   */
+  /** A command with input while it runs. Aborting `signal` kills it, or ends only the connection to a detached one. */
   open(id: string, request: LiveRequest, caller: Caller, signal: AbortSignal): Promise<LiveExec>;
   /** Resolves when the command runs; it then outlives the caller and this server. */
   detach(id: string, request: KeyableRequest, caller: Caller, signal: AbortSignal): Promise<ExecDetached>;
   /** All running execs and the newest ended ones, newest first. */
   list(id: string, caller: Caller, signal: AbortSignal): Promise<ExecItem[]>;
   get(id: string, exec_id: string, caller: Caller, signal: AbortSignal): Promise<ExecItem>;
-  /**
-   * The kept output of a detached command, then new output when the query follows. Leaving it does not stop the
-   * command.
-   */
+  /** The kept output of a detached command, then new output when the query follows. Leaving it does not stop it. */
   output(
     target: { id: string; exec_id: string },
     query: ExecOutputQuery,
@@ -78,9 +72,7 @@ export interface Execs {
 export interface Logs {
   /** The last `lines`, oldest first, counted against `hold`. */
   read(id: string, lines: number, caller: Caller, signal: AbortSignal, hold: Hold): Promise<string[]>;
-  /**
-   * The same, then each new line until the caller disconnects or the sandbox ends; undefined after 15 s of silence.
-   */
+  /** Also each new line until the caller disconnects or the sandbox ends; undefined after 15 s of silence. */
   follow(
     id: string,
     lines: number,

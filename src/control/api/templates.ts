@@ -22,15 +22,9 @@ export interface Templates {
     hold: Hold,
   ): Promise<{ templates: Template[]; next_cursor?: string }>;
   get(name: string, caller: Caller): Promise<Template>;
-  /**
-   * Creates a shared template when the caller names no owner, which under owner enforcement only administrators may
-   * do.
-   */
+  /** Shared when the caller names no owner; under owner enforcement only administrators may create such a template. */
   create(template: TemplateCreate, caller: Caller): Promise<Template>;
-  /**
-   * Replaces the template. With `versions`, throws `precondition_failed` unless it has one of them. Throws `forbidden`
-   * for a shared template, as `delete` does.
-   */
+  /** Throws `precondition_failed` unless it has one of `versions`, `forbidden` for a shared template, as `delete` does. */
   update(
     name: string,
     template: TemplateUpdate,

@@ -8,9 +8,7 @@ export interface Workers {
   get(id: string): Promise<Worker>;
   /** Records a heartbeat. Throws `conflict` for `local`, whose heartbeats are internal. `identity` is set when the worker calls. */
   heartbeat(id: string, body: HeartbeatBody, identity?: WorkerIdentity): Promise<Worker>;
-  /**
-   * Sets whether the worker drains. The worker is notified at once if it can be called, else with its next heartbeat.
-   */
+  /** Sets whether the worker drains. It is notified at once if it can be called, else with its next heartbeat. */
   drain(id: string, drain: boolean): Promise<Worker>;
   /** Throws `conflict` for `local` and while it holds sandboxes. */
   remove(id: string): Promise<void>;

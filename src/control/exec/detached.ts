@@ -1,25 +1,22 @@
 // Commands that run on their own (docs/design/api.md#detached-execs, background execs). They and their tails are kept
 // by the agent alone, so they outlive clients and servers; the database has only what ran and how it ended.
-import type { Exec, ExecRecord, SandboxIo } from '../../agent/io.ts';
+import type { ExecRecord } from '../../agent/io.ts';
+import { defined } from '../../domain/defined.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { signalWord } from '../../domain/exec-request.ts';
+import type { OutputEncoding } from '../../domain/output.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
 import { type ExecDetached, type ExecItem, type ExecOutputQuery, MOST_LISTED } from '../../schema/exec.ts';
 import type { StoredExec } from '../../store/seam/execs.ts';
-import type { OpenSandbox } from '../access/session-access.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LiveRequest, StreamedLine } from '../api/execs.ts';
 import { execLines } from './exec-lines.ts';
-import { type ExecDeps, startExec } from './exec-start.ts';
+import { type ExecCall, type ExecDeps, type StartedExec, startExec } from './exec-start.ts';
 
 interface Target {
   id: string;
   exec_id: string;
-}
-interface Asked {
-  caller: Caller;
-  signal: AbortSignal;
 }
 
 /** Resolves when it runs. */
@@ -27,26 +24,30 @@ export async function detachExec(
   deps: ExecDeps,
   id: string,
   request: LiveRequest,
-  asked: Asked,
+  call: ExecCall,
 ): Promise<ExecDetached> {
   refuseWaiting(request);
-  const { exec } = await startExec(deps, id, request, asked);
+  const { exec } = await startExec(deps, id, request, call);
   await exec.exit;
   return { exec_id: exec.exec_id };
 }
 
 /** Newest first. What the agent has forgotten, or a sandbox that has ended, comes from the stored records. */
-export async function listExecs(deps: ExecDeps, id: string, asked: Asked): Promise<ExecItem[]> {
-  const { access, log, find } = deps;
-  const row = await find.any(id, asked.caller);
-  if (row && hasEnded(row.state)) return (await log.list(id)).map(storedItem);
-  const live = await inside({ access }, id, asked, ({ io }) => io.execs.list(asked.signal));
+export async function listExecs(
+  { access, log, find }: ExecDeps,
+  id: string,
+  { caller, signal }: ExecCall,
+): Promise<ExecItem[]> {
+  const known = await find.any(id, caller);
+  if (known && hasEnded(known.state)) return (await log.list(id)).map(storedItem);
+  const row = await access.find(id, caller);
+  const live = await access.use(row, signal, (io) => io.execs.list(signal));
   const stored = new Map((await log.list(id)).map((exec) => [exec.exec_id, exec]));
   const items = live.map((record) => {
-    const known = stored.get(record.exec_id);
+    const seen = stored.get(record.exec_id);
     stored.delete(record.exec_id);
-    const command = known?.command ?? log.shown({ command: record.label });
-    return { ...itemOf(record), command, ...(known && seenHere(known)) };
+    const command = seen?.command ?? log.shown({ command: record.label });
+    return { ...itemOf(record), command, ...(seen && seenHere(seen)) };
   });
   const forgotten = [...stored.values()].map(storedItem);
   return items
@@ -56,8 +57,8 @@ export async function listExecs(deps: ExecDeps, id: string, asked: Asked): Promi
 }
 
 /** Throws `not_found` for one that never was or is no longer kept. */
-export async function findExec(deps: ExecDeps, { id, exec_id }: Target, asked: Asked): Promise<ExecItem> {
-  const found = (await listExecs(deps, id, asked)).find((item) => item.exec_id === exec_id);
+export async function findExec(deps: ExecDeps, { id, exec_id }: Target, call: ExecCall): Promise<ExecItem> {
+  const found = (await listExecs(deps, id, call)).find((item) => item.exec_id === exec_id);
   if (found) return found;
   throw new ServiceError('not_found', 'There is no such exec in the sandbox.', {
     remedy: 'Ended execs are kept for a limited time. List the execs of the sandbox.',
@@ -71,20 +72,18 @@ export async function signalExec(
   name: string,
   caller: Caller,
 ): Promise<void> {
-  const asked = { caller, signal: new AbortController().signal };
-  await inside({ access }, id, asked, ({ io }) => io.execs.signal(exec_id, signalWord(name)));
+  const { signal } = new AbortController();
+  await access.use(await access.find(id, caller), signal, (io) => io.execs.signal(exec_id, signalWord(name)));
 }
 
 /** Rejects for everything that goes wrong before the first line. */
 export async function detachedOutput(
   deps: ExecDeps & { clock: Clock },
   target: Target,
-  { follow = false, encoding = 'utf8' }: ExecOutputQuery,
-  asked: Asked,
+  query: ExecOutputQuery,
+  call: ExecCall,
 ): Promise<AsyncIterable<StreamedLine>> {
-  const { exec, io } = await attachTo(deps, target, follow, asked);
-  const view = { sandbox_id: target.id, exec, io, encoding, attached: exec };
-  return execLines(view, { clock: deps.clock, signal: asked.signal });
+  return execLines(await attachTo(deps, target, query, call), deps.clock, call.signal);
 }
 
 /** What only somebody who waits can have. */
@@ -104,34 +103,14 @@ export function refuseWaiting(request: LiveRequest): void {
 export async function attachTo(
   { access }: Pick<ExecDeps, 'access'>,
   { id, exec_id }: Target,
-  follow: boolean,
-  { caller, signal }: Asked,
-): Promise<{ exec: Exec & { truncated: boolean }; io: SandboxIo }> {
+  { follow = false, encoding = 'utf8' }: { follow?: boolean; encoding?: OutputEncoding | undefined },
+  { caller, signal }: ExecCall,
+): Promise<StartedExec> {
   const held = await access.open(await access.find(id, caller), signal);
   try {
     const exec = await held.io.execs.attach(exec_id, follow, signal);
-    exec.exit.then(
-      () => held.release(),
-      (error: unknown) => held.release(error),
-    );
-    return { exec, io: held.io };
-  } catch (error) {
-    held.release(error);
-    throw error;
-  }
-}
-
-async function inside<T>(
-  { access }: Pick<ExecDeps, 'access'>,
-  id: string,
-  { caller, signal }: Asked,
-  work: (held: OpenSandbox) => Promise<T>,
-): Promise<T> {
-  const held = await access.open(await access.find(id, caller), signal);
-  try {
-    const result = await work(held);
-    held.release();
-    return result;
+    exec.exit.then(() => held.release(), held.release);
+    return { sandbox_id: id, exec, io: held.io, encoding, attached: exec };
   } catch (error) {
     held.release(error);
     throw error;
@@ -139,29 +118,17 @@ async function inside<T>(
 }
 
 /** What the server saw itself; the clock of a sandbox may differ. */
-const seenHere = ({ actor, started_at, ended_at }: StoredExec) => ({
-  actor,
-  started_at,
-  ...(ended_at !== undefined && { ended_at }),
-});
+const seenHere = ({ actor, started_at, ended_at }: StoredExec) => defined({ actor, started_at, ended_at });
 
 /** Whatever ran has ended where nobody runs it any more; an unknown end has no exit code. */
 function storedItem({ sandbox_id: _, ...exec }: StoredExec): ExecItem {
   return { ...exec, state: 'exited' };
 }
 
-function itemOf({ exec_id, label, detached, state, exit_code, ...rest }: ExecRecord): ExecItem {
-  const { signal, started_at, ended_at } = rest;
-  return {
-    exec_id,
-    command: label,
-    detached,
-    state,
-    started_at,
-    ...(state === 'exited' && { exit_code }),
-    ...(signal !== undefined && { signal }),
-    ...(ended_at !== undefined && { ended_at }),
-  };
+function itemOf({ exec_id, label: command, detached, state, started_at, ...end }: ExecRecord): ExecItem {
+  const exit_code = state === 'exited' ? end.exit_code : undefined;
+  const { signal, ended_at } = end;
+  return defined({ exec_id, command, detached, state, started_at, exit_code, signal, ended_at });
 }
 
 function contradiction(message: string, remedy: string): ServiceError {

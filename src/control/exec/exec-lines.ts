@@ -11,29 +11,20 @@ import { silent } from '../async/silence.ts';
 import type { StartedExec } from './exec-start.ts';
 import { OutputQueue } from './output-queue.ts';
 
-export interface LinesDeps {
-  clock: Clock;
-  /** Aborts when the caller disconnects: then nobody reads. */
-  signal: AbortSignal;
-}
-
-/**
- * Ends with the `exit` or `error` line, or without one when the caller disconnected. Leaving it early kills a command
- * that is not detached.
- */
-export async function* execLines(started: StartedExec, deps: LinesDeps): AsyncGenerator<StreamedLine> {
+/** Ends with `exit` or `error`, or without when the caller disconnected. Leaving early kills an attached command. */
+export async function* execLines(
+  started: StartedExec,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<StreamedLine> {
   const { exec, attached } = started;
   const queue = new OutputQueue(exec.output);
   try {
     const truncated = attached?.truncated ? { truncated: true } : {};
     yield { stream: 'start', data: '', exec_id: exec.exec_id, ...truncated };
-    yield* outputLines(started, queue, deps.clock);
-    const settled = exec.exit.then(
-      () => undefined,
-      () => undefined,
-    );
-    yield* keepalives(settled, deps.clock);
-    yield* lastLines(started, deps.signal);
+    yield* outputLines(started, queue, clock);
+    yield* keepalives(exec.exit, clock);
+    yield* lastLines(started, signal);
   } finally {
     queue.stop();
     if (!attached) exec.kill();
@@ -62,7 +53,7 @@ const textOf = (encoding: OutputEncoding) =>
   encoding === 'utf8' ? new Utf8Pieces() : outputDecoder(encoding);
 
 /** Yields a line for every 15 s without `event`. */
-async function* keepalives(event: Promise<void>, clock: Clock): AsyncGenerator<ExecLine> {
+async function* keepalives(event: Promise<unknown>, clock: Clock): AsyncGenerator<ExecLine> {
   while (await silent(event, clock)) yield { stream: 'keepalive', data: '' };
 }
 

@@ -7,10 +7,7 @@ import { CappedOutput } from '../../domain/output.ts';
 import type { ExecEnded } from '../api/execs.ts';
 import type { StartedExec } from './exec-start.ts';
 
-/**
- * Outputs count against `hold` and are cut where it has no more, as at the cap. Throws `timeout` with the output so
- * far in `details` when the deadline ended the command.
- */
+/** Output is cut where `hold` or the cap ends. Throws `timeout`, with the output so far, after the deadline. */
 export async function execResult(
   { exec, encoding, attached }: StartedExec,
   maxOutputBytes: number,

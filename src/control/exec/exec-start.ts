@@ -3,7 +3,6 @@
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { asServiceError } from '../../domain/errors.ts';
 import {
-  type ExecTimeouts,
   execArgv,
   execEnv,
   execLabel,
@@ -20,9 +19,8 @@ import type { Caller } from '../api/caller.ts';
 import type { LiveRequest } from '../api/execs.ts';
 import type { ExecLog, NoteEnd } from '../records/exec-log.ts';
 import type { Finder } from '../records/find.ts';
-import type { LimitsOf } from '../records/owner-limits.ts';
 import type { Publisher } from '../records/publish.ts';
-import type { Settings } from '../records/settings.ts';
+import type { LimitsOf, Settings } from '../records/settings.ts';
 
 export interface ExecDeps {
   access: SandboxAccess;
@@ -43,17 +41,23 @@ export interface StartedExec {
   attached?: { truncated: boolean };
 }
 
+export interface ExecCall {
+  caller: Caller;
+  /** Aborts when the caller disconnects. */
+  signal: AbortSignal;
+}
+
 /** Resolves when the program runs. Aborting `signal` kills it, also later. */
 export async function startExec(
   deps: ExecDeps,
   id: string,
   request: LiveRequest & { keepStdin?: boolean },
-  asked: { caller: Caller; signal: AbortSignal },
+  call: ExecCall,
 ): Promise<StartedExec> {
   const { access, publisher } = deps;
-  const row = await access.find(id, asked.caller);
-  const { exec, io } = await launch(deps, row, request, asked).catch((error: unknown) => {
-    publisher.refusal('exec', row, error, asked.caller.actor);
+  const row = await access.find(id, call.caller);
+  const { exec, io } = await launch(deps, row, request, call).catch((error: unknown) => {
+    publisher.refusal('exec', row, error, call.caller.actor);
     throw error;
   });
   feed(exec, request.stdin);
@@ -65,7 +69,7 @@ async function launch(
   deps: ExecDeps,
   row: SandboxRecord,
   request: LiveRequest & { keepStdin?: boolean },
-  { caller, signal }: { caller: Caller; signal: AbortSignal },
+  { caller, signal }: ExecCall,
 ): Promise<{ exec: Exec; io: SandboxIo }> {
   const spec = await execSpec(deps, request, row);
   const held = await deps.access.open(row, signal);
@@ -84,21 +88,18 @@ export async function execSpec(
 ): Promise<ExecSpec> {
   const { maxExecTimeoutMs: maxMs, ownExecTimeoutMs: ownMs } = await limitsOf(row.owner_id);
   const timeouts = { defaultMs: settings.exec.defaultMs, maxMs, ownMs };
+  const isLasting = request.detach || request.tty;
   return {
     exec_id: ids.exec(),
     argv: execArgv(request),
     label: execLabel(request.command),
     env: execEnv(row.env, request.env),
-    timeoutMs: timeoutOf(request, timeouts),
+    timeoutMs: (isLasting ? lastingTimeoutMs : execTimeoutMs)(request.timeout, timeouts),
     stdin: request.keepStdin === true || request.stdin !== undefined,
     ...(request.tty && { pty: request.tty }),
     ...(request.detach && { detach: true }),
     ...(request.workdir !== undefined && { workdir: parsePath(request.workdir, 'workdir') }),
   };
-}
-
-function timeoutOf({ detach, tty, timeout }: LiveRequest, timeouts: ExecTimeouts): number {
-  return detach || tty ? lastingTimeoutMs(timeout, timeouts) : execTimeoutMs(timeout, timeouts);
 }
 
 /** What events of an exec say beside its course. */
@@ -109,10 +110,7 @@ export interface Noted {
   by: string;
 }
 
-/**
- * Publishes the end of an exec. The stream of a detached one is over when it has only started: then nothing is
- * published.
- */
+/** Publishes the end of an exec. The stream of a detached one ends when it has only started: then nothing follows. */
 export function noteEnd(
   { publisher, row, by }: Noted,
   exec_id: string,

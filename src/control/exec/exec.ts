@@ -1,11 +1,18 @@
 // Commands in sandboxes: one answer, a stream of lines, or detached.
 import type { Clock } from '../../domain/ports.ts';
-import type { Execs } from '../api/execs.ts';
-import { detachExec, detachedOutput, findExec, listExecs, refuseWaiting, signalExec } from './detached.ts';
+import type { Execs, LiveExec, LiveRequest } from '../api/execs.ts';
+import {
+  attachTo,
+  detachExec,
+  detachedOutput,
+  findExec,
+  listExecs,
+  refuseWaiting,
+  signalExec,
+} from './detached.ts';
 import { execLines } from './exec-lines.ts';
-import { openExec } from './exec-live.ts';
 import { execResult } from './exec-run.ts';
-import { type ExecDeps, startExec } from './exec-start.ts';
+import { type ExecCall, type ExecDeps, type StartedExec, startExec } from './exec-start.ts';
 import { detachKeyed, isKeyed, keyedLines, keyedResult } from './keyed.ts';
 
 export function execs(deps: ExecDeps & { clock: Clock }): Execs {
@@ -20,7 +27,7 @@ export function execs(deps: ExecDeps & { clock: Clock }): Execs {
     stream: (id, request, caller, signal) =>
       access.explainFailure(id, async () => {
         if (isKeyed(request)) return keyedLines(deps, id, request, { caller, signal });
-        return execLines(await startExec(deps, id, request, { caller, signal }), { clock, signal });
+        return execLines(await startExec(deps, id, request, { caller, signal }), clock, signal);
       }),
     open: (id, request, caller, signal) =>
       access.explainFailure(id, () => openExec(deps, id, request, { caller, signal })),
@@ -38,5 +45,29 @@ export function execs(deps: ExecDeps & { clock: Clock }): Execs {
       access.explainFailure(target.id, () => detachedOutput(deps, target, query, { caller, signal })),
     signal: (target, name, caller) =>
       access.explainFailure(target.id, () => signalExec(deps, target, name, caller)),
+  };
+}
+
+/**
+ * Resolves when it runs: with input while it runs, a resizable terminal and signals. A detached command is followed: when
+ * the caller disconnects, only the following ends.
+ */
+async function openExec(deps: ExecDeps, id: string, request: LiveRequest, call: ExecCall): Promise<LiveExec> {
+  if (!request.detach) return live(await startExec(deps, id, { ...request, keepStdin: true }, call));
+  const { encoding: _, ...rest } = request;
+  const { exec_id } = await detachExec(deps, id, rest, call);
+  return live(await attachTo(deps, { id, exec_id }, { follow: true }, call));
+}
+
+function live({ exec, io }: StartedExec): LiveExec {
+  const { exec_id, stdin, startsAtInputEnd, output, exit } = exec;
+  return {
+    exec_id,
+    stdin,
+    ...(startsAtInputEnd && { startsAtInputEnd }),
+    output,
+    exit,
+    resize: (rows, cols) => exec.resize(rows, cols),
+    signal: (name) => io.execs.signal(exec_id, name),
   };
 }

@@ -52,9 +52,7 @@ export class OutputQueue {
     return data.subarray(0, LINE_BYTES);
   }
 
-  /**
-   * Joins the following pieces that fit completely. A piece of a fast stream nearly fills a line and needs no copy.
-   */
+  /** Joins the following pieces that fit. A piece of a fast stream nearly fills a line and needs no copy. */
   #joined({ channel, data }: OutputChunk): Buffer {
     const parts = [data];
     let size = data.length;

@@ -3,6 +3,7 @@
 import type { Sessions } from '../../agent/sessions.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
+import type { Periodic } from '../async/periodic.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { Vms } from '../pool/vms.ts';
 import type { Prewarm } from '../prewarm/prewarm.ts';
@@ -14,7 +15,6 @@ import type { Runtime } from '../runtime/runtimes.ts';
 import type { AuditTrail } from '../system/audit.ts';
 import type { BucketRateLimits } from '../system/rate-limits.ts';
 import type { LeaseMonitor } from '../workers/lease-monitor.ts';
-import type { LocalWorker } from '../workers/local-worker.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { Reaper } from './reaper.ts';
@@ -33,7 +33,7 @@ export interface BackgroundDeps {
   runtimeWatch: RuntimeWatch;
   liveness: LivenessChecker;
   housekeeping: Housekeeping;
-  localWorker: LocalWorker;
+  localWorker: Periodic;
   leaseMonitor: LeaseMonitor;
   destroyer: Destroyer;
   sessions: Sessions<Runtime>;
@@ -58,47 +58,39 @@ export class Background {
 
   /** Resolves after the first comparison, or when that takes too long: it then continues in the background. */
   async start(): Promise<void> {
-    const { clockWatch, reaper, housekeeping, localWorker, leaseMonitor, runtimeWatch, rates, vms, logger } =
-      this.#deps;
+    const deps = this.#deps;
     const compared = async () => {
-      await clockWatch.start();
+      await deps.clockWatch.start();
       if (this.#stopped) return;
-      reaper.start();
-      housekeeping.start();
-      runtimeWatch.start();
-      await vms.start();
+      deps.reaper.start();
+      deps.housekeeping.start();
+      deps.runtimeWatch.start();
+      await deps.vms.start();
       if (this.#stopped) return;
-      await Promise.all([localWorker.start(), leaseMonitor.start(), this.#reconcile(true)]);
+      await Promise.all([deps.localWorker.start(), deps.leaseMonitor.start(), this.#reconcile(true)]);
     };
-    rates.start();
-    await this.#deps.keyRing.start();
-    const inTime = await this.#within(compared());
-    if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving without waiting for it.');
+    deps.rates.start();
+    await deps.keyRing.start();
+    if (!(await this.#within(compared())))
+      deps.logger.warn({}, 'A provider is slow to list its runtimes; serving without waiting for it.');
     void this.#prewarm();
   }
 
   /** Leaves work that still runs after 5 s to the next start. */
   async stop(): Promise<void> {
-    const { clockWatch, reaper, housekeeping, localWorker, leaseMonitor, runtimeWatch, destroyer, prewarm } =
-      this.#deps;
-    const { sessions, vms, spawns, rates, audit } = this.#deps;
+    const deps = this.#deps;
     this.#stopped = true;
     this.#timer?.cancel();
-    const over = [
-      clockWatch,
-      reaper,
-      housekeeping,
-      localWorker,
-      leaseMonitor,
-      runtimeWatch,
-      destroyer,
-      prewarm,
-    ].map((part) => part.stop());
-    this.#deps.liveness.stop();
-    rates.stop();
-    await this.#within(Promise.all([...over, spawns.settled(), audit.close(), this.#deps.keyRing.stop()]));
-    sessions.closeAll();
-    vms.closeAll();
+    const watches = [deps.clockWatch, deps.leaseMonitor, deps.runtimeWatch];
+    const parts = [deps.reaper, deps.housekeeping, deps.localWorker, deps.destroyer, deps.prewarm];
+    const over = [...watches, ...parts].map((part) => part.stop());
+    deps.liveness.stop();
+    deps.rates.stop();
+    await this.#within(
+      Promise.all([...over, deps.spawns.settled(), deps.audit.close(), deps.keyRing.stop()]),
+    );
+    deps.sessions.closeAll();
+    deps.vms.closeAll();
   }
 
   async #reconcile(atStart: boolean): Promise<void> {

@@ -6,9 +6,10 @@
 // Not moved: rate limits, queues and the ends of leases in memory, which use monotonic time; prewarmed sandboxes, which have
 // no deadline; ended rows, events and the audit, which keep the dates that they show. Signed preview links name a date that
 // cannot be changed: they end early or late, never after their sandbox.
-import type { Boot, Clock, Logger, Timer } from '../../domain/ports.ts';
+import type { Boot, Clock, Logger } from '../../domain/ports.ts';
 import type { SteadyClock } from '../../domain/steady-clock.ts';
 import type { ClockMark, ClockStore } from '../../store/seam/clock.ts';
+import { Periodic } from '../async/periodic.ts';
 
 const EVERY_MS = 5000;
 /** A larger difference between two looks is a step; a smaller one is slewing or measurement error. */
@@ -30,29 +31,23 @@ export interface ClockWatchDeps {
 
 export class ClockWatch {
   readonly #deps: ClockWatchDeps;
+  readonly #looks: Periodic;
   #marked: ClockMark | undefined;
   /** The distance between both clocks at the last look. */
   #distance: number | undefined;
-  #timer: Timer | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #stopped = false;
 
   constructor(deps: ClockWatchDeps) {
     this.#deps = deps;
+    this.#looks = new Periodic(deps.clock, EVERY_MS, () => this.#look());
   }
 
   /** Resolves after the first look, which has to come before anything is ended by a stored deadline. Never rejects. */
   start(): Promise<void> {
-    this.#looking = this.#look().then(() => {
-      if (!this.#stopped) this.#timer = this.#deps.clock.after(EVERY_MS, () => void this.start());
-    });
-    return this.#looking;
+    return this.#looks.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#timer?.cancel();
-    await this.#looking;
+  stop(): Promise<void> {
+    return this.#looks.stop();
   }
 
   async #look(): Promise<void> {
@@ -95,16 +90,12 @@ export class ClockWatch {
   /** The distance to compare with: that of the last look, or of an earlier process of this boot. */
   #before(): number | undefined {
     if (this.#distance !== undefined) return this.#distance;
-    return this.#isOfThisBoot() ? this.#marked?.distance_ms : undefined;
-  }
-
-  #isOfThisBoot(): boolean {
-    return this.#marked?.boot_id === this.#deps.boot.id;
+    return this.#marked?.boot_id === this.#deps.boot.id ? this.#marked.distance_ms : undefined;
   }
 
   #isNews(distance: number): boolean {
-    const { boot_id, distance_ms } = this.#marked ?? {};
-    return boot_id !== this.#deps.boot.id || Math.abs(distance - (distance_ms ?? 0)) > DRIFT_MS;
+    const { boot_id, distance_ms = 0 } = this.#marked ?? {};
+    return boot_id !== this.#deps.boot.id || Math.abs(distance - distance_ms) > DRIFT_MS;
   }
 
   #read(): number {

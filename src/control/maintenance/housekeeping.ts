@@ -1,8 +1,9 @@
 // Deletes what has been kept long enough: ended sandboxes, idempotency keys, events, exec and audit records, and ended
 // named keys.
-import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
 import { MOST_LISTED } from '../../schema/exec.ts';
 import type { Store } from '../../store/store.ts';
+import { Periodic } from '../async/periodic.ts';
 import type { Settings } from '../records/settings.ts';
 
 const EVERY_MS = 60_000;
@@ -26,27 +27,19 @@ export interface HousekeepingDeps {
 
 export class Housekeeping {
   readonly #deps: HousekeepingDeps;
-  #timer: Timer | undefined;
-  #work: Promise<void> = Promise.resolve();
-  #stopped = false;
+  readonly #rounds: Periodic;
 
   constructor(deps: HousekeepingDeps) {
     this.#deps = deps;
+    this.#rounds = new Periodic(deps.clock, EVERY_MS, () => this.#tidy());
   }
 
-  /** Runs once a minute from now on. */
   start(): void {
-    this.#timer = this.#deps.clock.after(EVERY_MS, () => {
-      this.#work = this.#tidy().finally(() => {
-        if (!this.#stopped) this.start();
-      });
-    });
+    this.#rounds.startLater();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#timer?.cancel();
-    await this.#work;
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 
   async #tidy(): Promise<void> {

@@ -58,9 +58,7 @@ export class Reconciler {
     this.#deps = deps;
   }
 
-  /**
-   * Compares everything once. `atStart` includes young runtimes, since none can belong to this process. Never rejects.
-   */
+  /** Compares everything once; at the start young runtimes too, as none can belong to this process. Never rejects. */
   async run({ atStart }: { atStart: boolean }): Promise<void> {
     const { providers, logger } = this.#deps;
     const compared = providers.all.map((provider) =>
@@ -93,10 +91,7 @@ export class Reconciler {
     await Promise.all(ending.map((row) => this.#background.run(() => this.#row(row, false))));
   }
 
-  /**
-   * Logs an outage once until the provider answers again. A host without an engine is not a fault unless sandboxes
-   * depend on it.
-   */
+  /** Logs an outage once. A host without an engine is not a fault unless sandboxes depend on it. */
   async #missed({ kind }: Provider, error: unknown): Promise<void> {
     const { logger, sandboxes, settings } = this.#deps;
     const isRepeated = this.#silent.has(kind);
@@ -154,10 +149,7 @@ export class Reconciler {
     return seen;
   }
 
-  /**
-   * Young by its timestamp, but never for longer than that by monotonic time: after a clock change timestamps lie in
-   * the future.
-   */
+  /** Young by its timestamp, and by monotonic time: after a clock change timestamps lie in the future. */
   #isYoung(runtime: RuntimeListing, seen: ReadonlyMap<string, number>): boolean {
     const { clock } = this.#deps;
     const seenAt = seen.get(identity(runtime)) ?? clock.monotonic();

@@ -44,7 +44,7 @@ export class RuntimeWatch {
 
   /** Watches every provider that reports events, until `stop`. */
   start(): void {
-    this.#loops = this.#deps.providers.all.filter(tells).map((provider) => this.#follow(provider));
+    this.#loops = this.#deps.providers.all.filter(isWatched).map((provider) => this.#follow(provider));
   }
 
   async stop(): Promise<void> {
@@ -75,7 +75,7 @@ export class RuntimeWatch {
       void reconciler.runOne(provider);
     });
     try {
-      await provider.watch((event) => this.#heard(provider, event), signal);
+      await provider.watch((event) => this.#onEvent(provider, event), signal);
     } catch (error) {
       if (!signal.aborted)
         logger.debug(
@@ -88,7 +88,7 @@ export class RuntimeWatch {
     return settled;
   }
 
-  #heard(provider: Provider, { id, epoch }: RuntimeEvent): void {
+  #onEvent(provider: Provider, { id, epoch }: RuntimeEvent): void {
     const key = `${id} ${epoch}`;
     if (this.#waiting.has(key)) return;
     this.#waiting.add(key);
@@ -121,6 +121,4 @@ export class RuntimeWatch {
   }
 }
 
-function tells(provider: Provider): provider is Watched {
-  return provider.watch !== undefined;
-}
+const isWatched = (provider: Provider): provider is Watched => provider.watch !== undefined;

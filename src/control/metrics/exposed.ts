@@ -13,10 +13,8 @@ export function exposeReadings(metrics: Metrics, { body, groups }: Readings): vo
   exposePrewarm(metrics, body.prewarm);
   exposeRates(metrics, body.rate_limit);
   exposeBuffers(metrics, body.buffers);
-  metrics.set(
-    'svc_provider_up',
-    body.providers.map(({ name, healthy }) => ({ labels: { provider: name }, value: Number(healthy) })),
-  );
+  const up = body.providers.map(({ name, healthy }) => [name, Number(healthy)]);
+  metrics.set('svc_provider_up', by('provider', Object.fromEntries(up)));
   metrics.set('svc_event_subscribers', plain(body.events.subscribers));
 }
 
@@ -32,12 +30,13 @@ function exposeSandboxes(metrics: Metrics, groups: readonly SandboxGroup[]): voi
 
 function exposeQuotas(metrics: Metrics, quotas: MetricsBody['quotas']): void {
   const { total, with_max_sandboxes, with_max_ttl, with_max_exec_timeout } = quotas;
+  const overrides = {
+    max_sandboxes: with_max_sandboxes,
+    max_ttl: with_max_ttl,
+    max_exec_timeout: with_max_exec_timeout,
+  };
   metrics.set('svc_owner_quotas', plain(total));
-  metrics.set('svc_owner_quota_overrides', [
-    { labels: { limit: 'max_sandboxes' }, value: with_max_sandboxes },
-    { labels: { limit: 'max_ttl' }, value: with_max_ttl },
-    { labels: { limit: 'max_exec_timeout' }, value: with_max_exec_timeout },
-  ]);
+  metrics.set('svc_owner_quota_overrides', by('limit', overrides));
 }
 
 function exposeScheduler(metrics: Metrics, scheduler: MetricsBody['scheduler']): void {
@@ -50,56 +49,38 @@ function exposeScheduler(metrics: Metrics, scheduler: MetricsBody['scheduler']):
 }
 
 function exposeWorkers(metrics: Metrics, { workers, leases }: MetricsBody): void {
-  const by = { ...workers.by_status, stale: workers.stale };
-  metrics.set(
-    'svc_workers',
-    Object.entries(by).map(([status, value]) => ({ labels: { status }, value })),
-  );
+  metrics.set('svc_workers', by('status', { ...workers.by_status, stale: workers.stale }));
   metrics.set('svc_worker_heartbeat_age_seconds', plain(workers.oldest_heartbeat_seconds));
-  metrics.set('svc_leases', [
-    { labels: { status: 'active' }, value: leases.active },
-    { labels: { status: 'expired' }, value: leases.expired },
-  ]);
+  metrics.set('svc_leases', by('status', { active: leases.active, expired: leases.expired }));
 }
 
 function exposePrewarm(metrics: Metrics, prewarm: MetricsBody['prewarm']): void {
-  const { wanted, ready, starting, claimed_total, missed_total } = prewarm;
-  const { made_total, failed_total, evicted_total } = prewarm;
+  const { wanted, ready, starting, claimed_total: claimed, missed_total: missed } = prewarm;
+  const { made_total: made, failed_total: failed, evicted_total: evicted } = prewarm;
   metrics.set('svc_prewarm_wanted', plain(wanted));
-  metrics.set('svc_prewarm_sandboxes', [
-    { labels: { state: 'ready' }, value: ready },
-    { labels: { state: 'starting' }, value: starting },
-  ]);
-  metrics.setTotals('svc_prewarm_claims_total', [
-    { labels: { outcome: 'claimed' }, value: claimed_total },
-    { labels: { outcome: 'missed' }, value: missed_total },
-  ]);
-  metrics.setTotals('svc_prewarm_runtimes_total', [
-    { labels: { outcome: 'made' }, value: made_total },
-    { labels: { outcome: 'failed' }, value: failed_total },
-    { labels: { outcome: 'evicted' }, value: evicted_total },
-  ]);
+  metrics.set('svc_prewarm_sandboxes', by('state', { ready, starting }));
+  metrics.setTotals('svc_prewarm_claims_total', by('outcome', { claimed, missed }));
+  metrics.setTotals('svc_prewarm_runtimes_total', by('outcome', { made, failed, evicted }));
 }
 
 function exposeRates(metrics: Metrics, rates: MetricsBody['rate_limit']): void {
-  metrics.setTotals('svc_rate_limit_requests_total', [
-    { labels: { outcome: 'allowed' }, value: rates.allowed_total },
-    { labels: { outcome: 'limited' }, value: rates.limited_total },
-    { labels: { outcome: 'failed' }, value: rates.failed_total },
-    { labels: { outcome: 'blocked' }, value: rates.blocked_total },
-  ]);
+  const { allowed_total: allowed, limited_total: limited } = rates;
+  const { failed_total: failed, blocked_total: blocked } = rates;
+  metrics.setTotals('svc_rate_limit_requests_total', by('outcome', { allowed, limited, failed, blocked }));
   metrics.set('svc_rate_limit_buckets', plain(rates.buckets));
   metrics.setTotals('svc_rate_limit_evictions_total', plain(rates.evicted_total));
 }
 
 function exposeBuffers(metrics: Metrics, buffers: MetricsBody['buffers']): void {
+  const { refused_share_total: share, refused_full_total: full } = buffers;
   metrics.set('svc_buffer_bytes', plain(buffers.held_bytes));
   metrics.set('svc_buffer_limit_bytes', plain(buffers.limit_bytes));
-  metrics.setTotals('svc_buffer_refusals_total', [
-    { labels: { reason: 'share' }, value: buffers.refused_share_total },
-    { labels: { reason: 'full' }, value: buffers.refused_full_total },
-  ]);
+  metrics.setTotals('svc_buffer_refusals_total', by('reason', { share, full }));
 }
 
 /** The single sample of a family without labels. */
 const plain = (value: number) => [{ labels: {}, value }];
+
+/** One sample for each value of a family with one label. */
+const by = <L extends string>(label: L, values: Record<string, number>) =>
+  Object.entries(values).map(([name, value]) => ({ labels: { [label]: name } as Record<L, string>, value }));

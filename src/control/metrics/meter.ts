@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/ports.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import { ADMISSION_REASONS } from '../../schema/admission.ts';
 import type { Event, EventType } from '../../schema/event.ts';
-import type { Reservation, SandboxStore, Store } from '../../store/store.ts';
+import type { SandboxStore, Store } from '../../store/store.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The reasons a spawn is refused for; no other word becomes a label. */
@@ -15,10 +15,6 @@ export const REFUSALS = [
 
 /** The most spawns that are tracked until they run. */
 const MOST_SPAWNS = 10_000;
-
-export interface Noted {
-  provider?: string;
-}
 
 export class Meter {
   readonly #metrics: Metrics;
@@ -47,14 +43,20 @@ export class Meter {
     const reserve: SandboxStore['reserve'] = async (sandbox, ...rest) => {
       const began = this.#clock.monotonic();
       const reservation = await sandboxes.reserve(sandbox, ...rest);
-      this.#reserved(sandbox.provider, reservation, began);
+      this.#phase(sandbox.provider, 'reserve', began);
+      if (reservation.kind === 'reserved')
+        this.#metrics.count('svc_admission_total', { decision: 'allowed', reason: 'none' });
       return reservation;
     };
     return over(store, { sandboxes: over(sandboxes, { reserve }) });
   }
 
   /** Counts an event that no state change waits for. */
-  noted(type: EventType, { provider = 'unknown' }: Noted, data: Record<string, unknown>): void {
+  noted(
+    type: EventType,
+    { provider = 'unknown' }: { provider?: string },
+    data: Record<string, unknown>,
+  ): void {
     const { duration_ms, action, wait_ms, reason } = data;
     if (type === 'spawn.queued')
       this.#metrics.count('svc_admission_total', { decision: 'queued', reason: String(reason) });
@@ -66,10 +68,7 @@ export class Meter {
     if (action === 'destroy_orphan') this.#metrics.count('svc_orphans_total', { provider });
   }
 
-  /**
-   * Counts a refused spawn. A failure that is not an admission decision, such as an invalid request or a provider
-   * error, is not counted.
-   */
+  /** Counts a spawn that admission refused, but no other failure, such as an invalid request. */
   refused({ details }: ServiceError): void {
     const reason = details?.reason;
     const known = REFUSALS.find((refusal) => refusal === reason);
@@ -83,17 +82,14 @@ export class Meter {
     if (id === undefined || !type.startsWith('sandbox.')) return;
     const began = this.#spawns.get(id);
     this.#spawns.delete(id);
-    if (type === 'sandbox.created') this.#begun(id, Date.parse(timestamp));
+    if (type === 'sandbox.created') this.#began(id, Date.parse(timestamp));
     if (type !== 'sandbox.running' || began === undefined) return;
     const seconds = Math.max(0, Date.parse(timestamp) - began) / 1000;
-    this.#metrics.observe(
-      'svc_spawn_duration_seconds',
-      { provider: String(data?.provider), phase: 'total' },
-      seconds,
-    );
+    const labels = { provider: String(data?.provider), phase: 'total' } as const;
+    this.#metrics.observe('svc_spawn_duration_seconds', labels, seconds);
   }
 
-  #begun(id: string, at: number): void {
+  #began(id: string, at: number): void {
     this.#spawns.set(id, at);
     const [oldest] = this.#spawns.keys();
     if (this.#spawns.size > MOST_SPAWNS && oldest !== undefined) this.#spawns.delete(oldest);
@@ -107,12 +103,6 @@ export class Meter {
       return created;
     };
     return over(provider, { create });
-  }
-
-  #reserved(provider: string, reservation: Reservation, began: number): void {
-    this.#phase(provider, 'reserve', began);
-    if (reservation.kind === 'reserved')
-      this.#metrics.count('svc_admission_total', { decision: 'allowed', reason: 'none' });
   }
 
   #phase(provider: string, phase: 'reserve' | 'create', began: number): void {

@@ -4,7 +4,6 @@ import type { Diagnostics } from '../../schema/diagnostics.ts';
 import { REMEDIATION } from '../../schema/remediation.ts';
 import type { MetricViews } from '../api/system.ts';
 import { exposeReadings } from './exposed.ts';
-import { maskedPlaces } from './masked.ts';
 import type { Metrics } from './metrics.ts';
 import type { Instruments } from './readings.ts';
 
@@ -31,14 +30,12 @@ export function metricViews(deps: MetricViewDeps): MetricViews {
       return metrics.text();
     },
     diagnostics: async ({ logs }) => {
-      const { body } = await instruments.read();
-      const { build, limits } = facts(deps);
-      const plain = { ...body, build, limits };
+      const plain = { ...(await instruments.read()).body, ...facts(deps) };
       const shown = redact(plain) as typeof plain;
       return {
         ...shown,
         remediation: { ...REMEDIATION },
-        redactions: maskedPlaces(plain, shown),
+        redactions: maskedPaths(plain, shown),
         ...(logs && { logs: deps.recentLogs?.() ?? [] }),
       };
     },
@@ -67,3 +64,16 @@ function numbered(
   const named = Object.entries(values).filter(([key]) => keys.includes(key));
   return Object.fromEntries(named.map(([key, value]) => [`${section}.${key}`, value as string | number]));
 }
+
+/** Dotted paths of the leaves in which a redacted copy differs from the original, in order. */
+function maskedPaths(before: unknown, after: unknown, path = ''): string[] {
+  if (before === after) return [];
+  if (!isNode(before) || !isNode(after)) return [path];
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].flatMap((key) =>
+    maskedPaths(before[key], after[key], path === '' ? key : `${path}.${key}`),
+  );
+}
+
+const isNode = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;

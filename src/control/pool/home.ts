@@ -16,8 +16,8 @@ export function atHome(io: SandboxIo, home: string): SandboxIo {
 interface HomeNames {
   /** Translates a path or pattern of the caller. */
   inside(path: string): string;
-  /** Translates a result back, in the form that the request `asked` used. */
-  outside(path: string, asked: string): string;
+  /** Translates a result back, in the form that the request used. */
+  outside(path: string, requested: string): string;
 }
 
 function homeNames(home: string): HomeNames {
@@ -25,24 +25,25 @@ function homeNames(home: string): HomeNames {
     path === from || path.startsWith(`${from}/`) ? to + path.slice(from.length) : path;
   return {
     inside: (path) => moved(path, ALIAS, home),
-    outside: (path, asked) => (moved(asked, ALIAS, home) === asked ? path : moved(path, home, ALIAS)),
+    outside: (path, requested) =>
+      moved(requested, ALIAS, home) === requested ? path : moved(path, home, ALIAS),
   };
 }
 
 function homeFiles(files: SandboxFiles, { inside, outside }: HomeNames): SandboxFiles {
-  const told = (info: FileInfo, asked: string): FileInfo => {
-    const path = outside(info.path, asked);
+  const shown = (info: FileInfo, requested: string): FileInfo => {
+    const path = outside(info.path, requested);
     return { ...info, path, name: path === ALIAS ? ALIAS.slice(1) : info.name };
   };
   return {
-    stat: async (path, signal) => told(await files.stat(inside(path), signal), path),
+    stat: async (path, signal) => shown(await files.stat(inside(path), signal), path),
     read: async (path, range, signal) => {
       const { info, content } = await files.read(inside(path), range, signal);
-      return { info: told(info, path), content };
+      return { info: shown(info, path), content };
     },
     write: (path, body, options, signal) => files.write(inside(path), body, options, signal),
     list: async (path, depth, signal, room) =>
-      (await files.list(inside(path), depth, signal, room)).map((info) => told(info, path)),
+      (await files.list(inside(path), depth, signal, room)).map((info) => shown(info, path)),
     glob: async (pattern, limit, signal, room) =>
       (await files.glob(inside(pattern), limit, signal, room)).map((path) => outside(path, pattern)),
     mkdir: (path, options, signal) => files.mkdir(inside(path), options, signal),

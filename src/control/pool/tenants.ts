@@ -1,7 +1,6 @@
 // Sandboxes in VMs of the pool (docs/design/api.md#pool): each has a uid of its own and a folder that only this uid can
-// open. Here
-// is what a row of the pool has instead of a runtime.
-import type { PoolUser, UserIo } from '../../agent/io.ts';
+// open, instead of a runtime.
+import type { UserIo } from '../../agent/io.ts';
 import type { SessionHold } from '../../agent/sessions.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -69,7 +68,8 @@ async function leave(deps: TenantsDeps, row: Runtime, signal: AbortSignal): Prom
   // When several end at once, each may have seen another as remaining.
   vms.lookLater(vm.id);
   if ((await vms.inspect(vm, signal)) !== 'running') return;
-  await withTimeout({ clock: deps.clock, ms: LEAVE_MS, error: tooSlow }, (inTime) =>
+  const error = () => new ServiceError('unavailable', 'The processes of the sandbox did not end in time.');
+  await withTimeout({ clock: deps.clock, ms: LEAVE_MS, error }, (inTime) =>
     withUser(deps, vm, row, (user) => user.leave(inTime), inTime),
   );
 }
@@ -90,25 +90,15 @@ async function withUser(
 }
 
 function userOf({ io, release }: SessionHold, row: Runtime): UserIo {
-  if (io.as) return io.as(poolUser(row));
+  if (io.as) return io.as({ uid: row.uid ?? 0, home: homeOf(row) });
   release();
   throw new ServiceError('internal', 'The runtime of the pool cannot hold several users.');
 }
 
-function poolUser(row: Runtime): PoolUser {
-  return { uid: row.uid ?? 0, home: homeOf(row) };
-}
-
-function homeOf({ id }: Runtime): string {
-  return `/workspaces/${id}`;
-}
+const homeOf = ({ id }: Runtime) => `/workspaces/${id}`;
 
 async function vmOf({ pool }: TenantsDeps, { vm_id = '' }: Runtime): Promise<PoolVm> {
   const vm = await pool.get(vm_id);
   if (vm && vm.state !== 'destroying') return vm;
   throw vmEnded();
-}
-
-function tooSlow(): ServiceError {
-  return new ServiceError('unavailable', 'The processes of the sandbox did not end in time.');
 }

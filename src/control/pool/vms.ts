@@ -1,15 +1,15 @@
 // The life of the VMs of the pool: created for their first sandbox, ended with their last. They have no name for
 // callers and appear in no list of sandboxes.
-import { type SessionHold, Sessions } from '../../agent/sessions.ts';
+import { type SessionHold, Sessions, type SessionsDeps } from '../../agent/sessions.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { NotStarted } from '../../domain/not-started.ts';
 import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { abortable } from '../../domain/timeout.ts';
-import type { ProviderSet, RuntimeRef, RuntimeState } from '../../providers/provider.ts';
+import type { ProviderSet, RuntimeState } from '../../providers/provider.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
 import { destroyedMeanwhile } from '../runtime/in-flight-spawns.ts';
-import type { Runtime } from '../runtime/runtimes.ts';
+import { type Runtime, runtimeRef } from '../runtime/runtimes.ts';
 
 export const VM_EPOCH = 1;
 /** Delays of repeated checks: other sandboxes may take time to end. */
@@ -40,16 +40,14 @@ export class Vms {
 
   constructor(deps: VmsDeps) {
     this.#deps = deps;
-    const attach = (
-      vm: { id: string; provider: string; runtime_id?: string | undefined },
-      signal: AbortSignal,
-    ) => deps.providers.get(vm.provider).attach(refOf(vm), signal);
+    const attach: SessionsDeps<Runtime>['attach'] = (vm, signal) =>
+      deps.providers.get(vm.provider).attach(runtimeRef(vm), signal);
     this.#sessions = new Sessions({ clock: deps.clock, attach });
   }
 
   /** Calls `listener` when a VM has ended: this frees capacity that the end of its last sandbox may not have freed. */
-  onEnd(heard: (provider: string) => void): void {
-    this.#ended = heard;
+  onEnd(listener: (provider: string) => void): void {
+    this.#ended = listener;
   }
 
   /** Resolves with the running VM; concurrent callers create it once. `image` is passed to the provider. */
@@ -65,7 +63,7 @@ export class Vms {
   }
 
   inspect(vm: PoolVm, signal: AbortSignal): Promise<RuntimeState> {
-    return this.#deps.providers.get(vm.provider).inspect(refOf(vm), signal);
+    return this.#deps.providers.get(vm.provider).inspect(runtimeRef({ ...vm, epoch: VM_EPOCH }), signal);
   }
 
   /** Ends a VM that is `destroying`; its record is removed once its runtime has ended. */
@@ -75,10 +73,7 @@ export class Vms {
     return ending;
   }
 
-  /**
-   * Runs before any spawn. VMs that an earlier process left unfinished accept no more sandboxes, since the provider
-   * may still create them. The sweep ends them. Never rejects.
-   */
+  /** Runs before any spawn. VMs that an earlier process left unfinished take no sandboxes; the sweep ends them. */
   async start(): Promise<void> {
     const { pool, logger } = this.#deps;
     try {
@@ -146,19 +141,9 @@ export class Vms {
     if (known?.state === 'running') return known;
     if (known?.state !== 'creating' || this.#unmade.has(id)) throw vmEnded();
     try {
-      const created = await providers.get(vm.provider).create(
-        {
-          id,
-          epoch: VM_EPOCH,
-          image,
-          memory_mb,
-          vcpus,
-          network: 'default',
-          expires_at: NEVER,
-          role: 'pool',
-        },
-        signal,
-      );
+      const size = { image, memory_mb, vcpus, network: 'default' } as const;
+      const spec = { id, epoch: VM_EPOCH, ...size, expires_at: NEVER, role: 'pool' } as const;
+      const created = await providers.get(vm.provider).create(spec, signal);
       const running = await pool.running(id, created);
       if (running) return running;
       throw destroyedMeanwhile();
@@ -198,10 +183,6 @@ export class Vms {
     await pool.remove(vm.id);
     this.#ended?.(vm.provider);
   }
-}
-
-function refOf({ id, runtime_id }: { id: string; runtime_id?: string | undefined }): RuntimeRef {
-  return { runtime_id, id, epoch: VM_EPOCH };
 }
 
 /** For a sandbox whose VM has ended or was never created. */

@@ -6,8 +6,7 @@ import { formatTemplateKey } from '../../domain/template-key.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
 import type { Caller } from '../api/caller.ts';
-import type { LimitsOf } from '../records/owner-limits.ts';
-import type { Settings } from '../records/settings.ts';
+import type { LimitsOf, Settings } from '../records/settings.ts';
 import { type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
 import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
 import { shapeOf } from '../spawn/take-prewarmed.ts';
@@ -46,10 +45,7 @@ export interface Wants {
   unknown: Map<string, unknown>;
 }
 
-/**
- * At most `defaults.max_prewarm` in total, shared between owners; templates without an owner count as one more owner.
- * Within an owner, templates are served by name.
- */
+/** At most `defaults.max_prewarm`, shared between owners and the templates without one, there by name. */
 export async function wantedPrewarm(deps: PrewarmPlanDeps): Promise<Wants> {
   const templates = await deps.templates.prewarmed();
   const left = await shares(deps, templates);
@@ -69,13 +65,14 @@ export async function wantedPrewarm(deps: PrewarmPlanDeps): Promise<Wants> {
 
 /** How many each owner may have ready: never more than its limit of sandboxes. */
 async function shares({ settings, limitsOf }: PrewarmPlanDeps, templates: readonly TemplateRecord[]) {
-  const asked = new Map<string | undefined, number>();
-  for (const { owner_id, prewarm } of templates) asked.set(owner_id, (asked.get(owner_id) ?? 0) + prewarm);
-  for (const [owner_id, count] of asked) {
+  const requested = new Map<string | undefined, number>();
+  for (const { owner_id, prewarm } of templates)
+    requested.set(owner_id, (requested.get(owner_id) ?? 0) + prewarm);
+  for (const [owner_id, count] of requested) {
     const { max_sandboxes: most } = await limitsOf(owner_id);
-    if (owner_id !== undefined && most > 0) asked.set(owner_id, Math.min(count, most));
+    if (owner_id !== undefined && most > 0) requested.set(owner_id, Math.min(count, most));
   }
-  return fairShares(asked, settings.maxPrewarm);
+  return fairShares(requested, settings.maxPrewarm);
 }
 
 async function want(deps: PrewarmPlanDeps, template: TemplateRecord): Promise<Omit<Want, 'count'>> {

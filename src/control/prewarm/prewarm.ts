@@ -55,11 +55,6 @@ export class Prewarm {
     this.#replenisher.look();
   }
 
-  /** The runtime of a prewarmed sandbox was found to be missing. */
-  lost(id: string): void {
-    this.#replenisher.lost(id);
-  }
-
   /** Takes a sandbox that answers. The caller then calls `claimed`, `putBack`, `forget` or `unsure`. */
   async take(shape: string): Promise<PrewarmEntry | undefined> {
     const { stock, wanted } = this.#replenisher;
@@ -133,16 +128,9 @@ export class Prewarm {
   /** Pings it, since a runtime can die without closing its session. */
   async #answers({ lease }: PrewarmEntry): Promise<boolean> {
     const abort = new AbortController();
-    const ping = lease?.io.ping(abort.signal) ?? Promise.reject();
-    const answered = await orAfter(
-      this.#deps.clock,
-      PING_MS,
-      ping.then(
-        () => true,
-        () => false,
-      ),
-      () => false,
-    );
+    const silent = () => false;
+    const ping = (lease?.io.ping(abort.signal) ?? Promise.reject()).then(() => true, silent);
+    const answered = await orAfter(this.#deps.clock, PING_MS, ping, silent);
     abort.abort();
     return answered;
   }

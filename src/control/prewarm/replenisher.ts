@@ -88,11 +88,9 @@ export class Replenisher {
     return entry.ending;
   }
 
-  /** The runtime is missing or silent. */
-  lost(id: string): void {
-    const entry = this.stock.get(id);
-    if (entry?.state !== 'ready' || !this.#running) return;
-    this.#deps.logger.info({ sandbox_id: id }, 'Prewarmed sandbox lost; replacing it.');
+  #lost(entry: PrewarmEntry): void {
+    if (entry.state !== 'ready' || !this.#running) return;
+    this.#deps.logger.info({ sandbox_id: entry.row.id }, 'Prewarmed sandbox lost; replacing it.');
     void this.end(entry);
   }
 
@@ -166,12 +164,8 @@ export class Replenisher {
   }
 
   #add(row: PrewarmedRecord, work: (entry: PrewarmEntry) => Promise<void>): void {
-    const entry: PrewarmEntry = {
-      row,
-      state: 'starting',
-      abort: new AbortController(),
-      making: Promise.resolve(),
-    };
+    const making = Promise.resolve();
+    const entry: PrewarmEntry = { row, state: 'starting', abort: new AbortController(), making };
     this.stock.add(entry);
     entry.making = work(entry).then(
       () => this.#made(entry),
@@ -193,7 +187,7 @@ export class Replenisher {
   #made(entry: PrewarmEntry): void {
     if (entry.state !== 'starting') return;
     entry.state = 'ready';
-    void entry.lease?.io.closed.then(() => this.lost(entry.row.id));
+    void entry.lease?.io.closed.then(() => this.#lost(entry));
     this.look();
   }
 

@@ -6,7 +6,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../../store/seam/prewarmed.ts';
-import type { Runtime } from '../runtime/runtimes.ts';
+import { type Runtime, runtimeRef } from '../runtime/runtimes.ts';
 import { runSetup, type SetupDeps } from '../runtime/setup.ts';
 import type { Want } from './prewarm-plan.ts';
 
@@ -16,32 +16,24 @@ export interface StartPrewarmedDeps extends SetupDeps {
   sessions: Pick<Sessions<Runtime>, 'acquire' | 'end'>;
 }
 
-export interface Made {
-  row: PrewarmedRecord;
-  lease: SessionHold;
-}
-
 /** The row for a new prewarmed sandbox. */
 export function prewarmRow(want: Want, now: number): PrewarmedRecord {
   const { id, epoch, provider, image, memory_mb, vcpus, network, created_at } = want.plan(now).row;
-  const { template, shape } = want;
   const facts = { id, epoch, provider, image, memory_mb, vcpus, network, created_at };
-  return { ...facts, template, shape, state: 'starting', warnings: [] };
+  return { ...facts, template: want.template, shape: want.shape, state: 'starting', warnings: [] };
 }
 
-/**
- * Starts the runtime of a row and opens its session. Throws `resource_limit` when there is no capacity; after any
- * failure, `endPrewarmed` removes what was started.
- */
+/** Starts the runtime and its session. Throws `resource_limit` without capacity. After a failure call `endPrewarmed`. */
 export async function startPrewarmed(
   deps: StartPrewarmedDeps,
   want: Want,
   row: PrewarmedRecord,
   signal: AbortSignal,
-): Promise<Made> {
+): Promise<{ row: PrewarmedRecord; lease: SessionHold }> {
   signal.throwIfAborted();
   const limits = deps.settings.limits(row.provider as ProviderKind);
-  if (!(await deps.warm.reserve(row, limits))) throw noRoom();
+  if (!(await deps.warm.reserve(row, limits)))
+    throw new ServiceError('resource_limit', 'There is no capacity for a prewarmed sandbox.');
   const { id, epoch, memory_mb, vcpus, network } = row;
   // The label outlives every deadline: a prewarmed sandbox has none, and later the row decides.
   const expires_at = new Date(deps.clock.now() + MAX_DURATION_MS).toISOString();
@@ -57,15 +49,8 @@ export async function startPrewarmed(
 }
 
 /** Resolves when nothing of it is left. Idempotent. */
-export async function endPrewarmed(
-  deps: StartPrewarmedDeps,
-  { id, epoch, provider, runtime_id }: PrewarmedRecord,
-): Promise<void> {
-  await deps.sessions.end(id);
-  await deps.providers.get(provider).destroy({ runtime_id, id, epoch }, new AbortController().signal);
-  await deps.warm.remove(id);
-}
-
-function noRoom(): ServiceError {
-  return new ServiceError('resource_limit', 'There is no capacity for a prewarmed sandbox.');
+export async function endPrewarmed(deps: StartPrewarmedDeps, row: PrewarmedRecord): Promise<void> {
+  await deps.sessions.end(row.id);
+  await deps.providers.get(row.provider).destroy(runtimeRef(row), new AbortController().signal);
+  await deps.warm.remove(row.id);
 }

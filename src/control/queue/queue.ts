@@ -6,13 +6,24 @@ import { FairQueue, type MissingCapacity, type QueueEntry } from '../../domain/f
 import type { Clock } from '../../domain/ports.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { QueueSettings } from '../records/settings.ts';
-import { QueueCounters, type QueueCounts } from './queue-counters.ts';
-import { admissionRefused, gaveWay, queueFull, stopping, waitedTooLong } from './refusals.ts';
+import { admissionRefused, crowdedOut, queueFull, stopping, waitedTooLong } from './refusals.ts';
 import { type Applicant, Ticket } from './ticket.ts';
 import { Waits } from './waits.ts';
 
 /** The reason for a spawn that was not tried: those before it wait for the same capacity. */
 const BEHIND_OTHERS = 'behind_others';
+
+/** What the queue has done since the start. */
+export interface QueueCounts {
+  queued_total: number;
+  /** Spawns that were started. */
+  dequeued_total: number;
+  timeouts: number;
+  /** Waits of spawns that were started. */
+  wait_total_ms: number;
+  wait_max_ms: number;
+  wait_avg_ms: number;
+}
 
 export interface QueueDeps {
   publisher: Pick<Publisher, 'note'>;
@@ -24,7 +35,7 @@ export class SpawnQueue {
   readonly #settings: QueueSettings;
   readonly #fair = new FairQueue<Ticket>();
   readonly #waits: Waits<QueueEntry<Ticket>>;
-  readonly #counters = new QueueCounters();
+  readonly #counts = { queued_total: 0, dequeued_total: 0, timeouts: 0, wait_total_ms: 0, wait_max_ms: 0 };
   #trying: QueueEntry<Ticket> | undefined;
   #frees = 0;
   #closed = false;
@@ -48,13 +59,12 @@ export class SpawnQueue {
     if (this.#closed) throw stopping();
     const { owner_id: owner = '', provider } = applicant;
     const queues = this.#settings.overflow === 'queue';
-    if (!queues || !this.#fair.mustWait({ owner, provider })) {
-      const tried = await applicant.attempt(false);
-      if ('admitted' in tried) return tried.admitted;
-      if (!queues || !isCapacityDenial(tried.denied)) throw admissionRefused(tried.denied);
-      return this.#wait(applicant, tried.denied.reason ?? BEHIND_OTHERS, signal);
-    }
-    return this.#wait(applicant, BEHIND_OTHERS, signal);
+    if (queues && this.#fair.mustWait({ owner, provider }))
+      return this.#wait(applicant, BEHIND_OTHERS, signal);
+    const tried = await applicant.attempt(false);
+    if ('admitted' in tried) return tried.admitted;
+    if (!queues || !isCapacityDenial(tried.denied)) throw admissionRefused(tried.denied);
+    return this.#wait(applicant, tried.denied.reason ?? BEHIND_OTHERS, signal);
   }
 
   /** A sandbox has ended. */
@@ -87,13 +97,15 @@ export class SpawnQueue {
   }
 
   stats(): QueueCounts & { depth: number } {
-    return { ...this.#counters.counts(), depth: this.#fair.size };
+    const { dequeued_total, wait_total_ms } = this.#counts;
+    const wait_avg_ms = wait_total_ms / Math.max(1, dequeued_total);
+    return { ...this.#counts, wait_avg_ms, depth: this.#fair.size };
   }
 
   #wait<T>(applicant: Applicant<T>, reason: string, signal: AbortSignal | undefined): Promise<T> {
     if (this.#closed) throw stopping();
     signal?.throwIfAborted();
-    if (this.#fair.size >= this.#settings.most) this.#makeRoom(applicant.owner_id ?? '');
+    if (this.#fair.size >= this.#settings.most) this.#makeRoom(applicant.owner_id ?? '', this.#settings.most);
     return new Promise<T>((resolve, reject) => {
       const ticket = new Ticket(applicant, {
         signal,
@@ -105,15 +117,11 @@ export class SpawnQueue {
     });
   }
 
-  /**
-   * The queue is shared: the owner with most entries yields to an owner with fewer. Throws `resource_limit` when no
-   * owner does.
-   */
-  #makeRoom(owner: string): void {
-    const { most } = this.#settings;
+  /** The owner with most entries yields to one with fewer. Throws `resource_limit` when no owner does. */
+  #makeRoom(owner: string, most: number): void {
     const crowder = this.#fair.crowder(owner);
     if (!crowder) throw queueFull(most);
-    this.#remove(crowder, gaveWay(most));
+    this.#remove(crowder, crowdedOut(most));
   }
 
   readonly #left = ({ place }: Ticket, why: unknown): void => {
@@ -123,7 +131,7 @@ export class SpawnQueue {
   #begin(place: QueueEntry<Ticket>, reason: string): void {
     place.item.place = place;
     place.item.wait = this.#waits.begin(place);
-    this.#counters.queued();
+    this.#counts.queued_total++;
     this.#note('spawn.queued', place.item, { depth: this.#fair.size, reason });
     this.#pump();
   }
@@ -159,7 +167,9 @@ export class SpawnQueue {
     const wait_ms = this.#waited(place.item);
     this.#fair.served(place);
     this.#stopWaiting(place.item);
-    this.#counters.dequeued(wait_ms);
+    this.#counts.dequeued_total++;
+    this.#counts.wait_total_ms += wait_ms;
+    this.#counts.wait_max_ms = Math.max(this.#counts.wait_max_ms, wait_ms);
     this.#note('spawn.dequeued', place.item, { wait_ms });
     place.item.resolve(admitted);
   }
@@ -185,7 +195,7 @@ export class SpawnQueue {
 
   #timeOut(place: QueueEntry<Ticket>): void {
     const wait_ms = this.#waited(place.item);
-    this.#counters.timedOut();
+    this.#counts.timeouts++;
     this.#note('spawn.queue_timeout', place.item, { wait_ms });
     this.#remove(place, waitedTooLong(wait_ms));
   }

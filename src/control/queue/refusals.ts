@@ -14,7 +14,7 @@ export function queueFull(most: number): ServiceError {
 }
 
 /** For a spawn of the owner that had most of the queue. */
-export function gaveWay(most: number): ServiceError {
+export function crowdedOut(most: number): ServiceError {
   return new ServiceError('resource_limit', 'The queue is full and this owner holds more than its share.', {
     remedy: 'Queue fewer spawns at once.',
     retryAfterMs: RETRY_MS,

@@ -18,7 +18,8 @@ export interface Finder {
 export function finder(sandboxes: Pick<SandboxStore, 'get'>, rules: { enforce_owner: boolean }): Finder {
   const any: Finder['any'] = async (id, caller) => {
     const owner = visibleOwner(rules, caller);
-    return seen(await sandboxes.get(id), owner);
+    const row = await sandboxes.get(id);
+    return owner === undefined || row?.owner_id === owner ? row : undefined;
   };
   const active: Finder['active'] = async (id, caller) => {
     const row = await any(id, caller);
@@ -32,11 +33,6 @@ export function finder(sandboxes: Pick<SandboxStore, 'get'>, rules: { enforce_ow
     return row;
   };
   return { any, active, usable };
-}
-
-/** `owner`: the only owner whose rows may be seen, under owner enforcement. */
-function seen(row: SandboxRecord | undefined, owner: string | undefined): SandboxRecord | undefined {
-  return row && (owner === undefined || row.owner_id === owner) ? row : undefined;
 }
 
 function notNow(state: 'creating' | 'destroying'): ServiceError {

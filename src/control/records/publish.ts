@@ -2,8 +2,8 @@
 // buffered. Nothing about a sandbox is published after its end.
 import { asServiceError, type ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
+import type { EventWriter } from '../../events/batch-writer.ts';
 import type { EventBus } from '../../events/bus.ts';
-import type { EventWriter } from '../../events/writer.ts';
 import type { Event, EventDraft, EventType } from '../../schema/event.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 
@@ -45,8 +45,8 @@ export class Publisher {
   }
 
   /** Calls `listener` synchronously for each sandbox that ended: a bus may drop slow subscribers, this never does. */
-  onEnd(heard: (event: Event) => void): void {
-    this.#ends = heard;
+  onEnd(listener: (event: Event) => void): void {
+    this.#ends = listener;
   }
 
   /** Buffers one event. `by` is the actor, here and below: undefined only for rows that an earlier version wrote. */

@@ -4,9 +4,10 @@ import { parseDuration } from '../../domain/duration.ts';
 import type { ExecTimeouts } from '../../domain/exec-request.ts';
 import type { LiveConfig } from '../../domain/live-config.ts';
 import type { PoolLimits } from '../../domain/pool.ts';
-import type { OwnerLimits } from '../../domain/quota.ts';
+import { effectiveLimits, type OwnerLimits } from '../../domain/quota.ts';
 import type { Config } from '../../schema/config.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
+import type { QuotaStore } from '../../store/seam/quotas.ts';
 import type { ViewSettings } from './views.ts';
 
 const SHORTEST_RECONCILE_MS = 1000;
@@ -96,7 +97,11 @@ export function controlSettings(config: LiveConfig): Settings {
       owner: limits.ownerLimits,
       ...places,
     }),
-    queue: queueSettings(defaults),
+    queue: {
+      overflow: defaults.spawn_overflow,
+      timeoutMs: parseDuration(defaults.spawn_queue_timeout, 'defaults.spawn_queue_timeout'),
+      most: defaults.max_spawn_queue,
+    },
   };
 }
 
@@ -114,10 +119,15 @@ function limitsFrom(defaults: Config['defaults']): Limits {
   };
 }
 
-function queueSettings(defaults: Config['defaults']): QueueSettings {
-  return {
-    overflow: defaults.spawn_overflow,
-    timeoutMs: parseDuration(defaults.spawn_queue_timeout, 'defaults.spawn_queue_timeout'),
-    most: defaults.max_spawn_queue,
+/** Returns the defaults without an owner. */
+export type LimitsOf = (owner_id: string | undefined) => Promise<OwnerLimits>;
+
+export function ownerLimits(
+  quotas: Pick<QuotaStore, 'get'>,
+  settings: { readonly ownerLimits: OwnerLimits },
+): LimitsOf {
+  return async (owner_id) => {
+    const quota = owner_id === undefined ? undefined : await quotas.get(owner_id);
+    return effectiveLimits(quota, settings.ownerLimits);
   };
 }

@@ -24,10 +24,7 @@ export function shownTo(caller: Caller, sandbox: Sandbox, shown: ViewSettings): 
 type Kept = WeakMap<SandboxRecord, Sandbox>;
 const KEPT: Record<'admins' | 'others', Kept> = { admins: new WeakMap(), others: new WeakMap() };
 
-/**
- * The view of a row. Records that the store caches are frozen; their view is frozen and cached too, since lists show a
- * thousand rows that have not changed.
- */
+/** The view of a frozen row, one that the store caches, is cached too: lists show a thousand unchanged rows. */
 export function shownRow(caller: Caller, row: SandboxRecord, shown: ViewSettings): Sandbox {
   const kept = KEPT[caller.role === 'admin' ? 'admins' : 'others'];
   const known = kept.get(row);

@@ -16,10 +16,7 @@ import type { Publisher } from '../records/publish.ts';
 import type { InFlightSpawns } from './in-flight-spawns.ts';
 import type { Runtime, Runtimes } from './runtimes.ts';
 
-/**
- * Concurrent ends by lane: this server, each other worker, and lost runtimes, so that a worker that hangs does not
- * delay the others. Lost runtimes only wait for commits, which are faster together.
- */
+/** Concurrent ends by lane, so that a worker that hangs delays no other. Lost runtimes only wait for commits. */
 const BACKGROUND_AT_ONCE = { here: 16, elsewhere: 8, lost: 64 };
 const LOST = 'lost';
 const FIRST_RETRY_MS = 1000;

@@ -5,7 +5,6 @@
 import type { Sessions } from '../../agent/sessions.ts';
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
-import type { RuntimeState } from '../../providers/provider.ts';
 import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
@@ -43,10 +42,7 @@ export class LivenessChecker {
     this.#missing = new MissingRuntimes(deps);
   }
 
-  /**
-   * Checks and records the result; concurrent calls share one check. Never rejects: `unknown` when the provider does
-   * not answer.
-   */
+  /** Checks once for concurrent calls. Never rejects: `unknown` when the provider does not answer. */
   check(id: string): Promise<Liveness> {
     const running = this.#running.get(id);
     if (running) return running;
@@ -86,9 +82,11 @@ export class LivenessChecker {
       this.#silent.delete(id);
       return 'lost';
     }
-    if ((await this.#inspect(row)) !== 'running') {
+    if ((await this.#deps.runtimes.inspect(row, new AbortController().signal)) !== 'running') {
       if (this.#missing.confirms(row)) return this.#lost(row);
-      this.#lookAgain(id);
+      this.#deps.clock.after(AGAIN_MS, () => {
+        if (!this.#stopped) void this.#looks.run(() => this.check(id));
+      });
       return 'unknown';
     }
     this.#missing.forget(id);
@@ -100,16 +98,6 @@ export class LivenessChecker {
     this.#silent.add(id);
     if (row.state === 'running') await this.#move(row, 'unhealthy');
     return 'silent';
-  }
-
-  #lookAgain(id: string): void {
-    this.#deps.clock.after(AGAIN_MS, () => {
-      if (!this.#stopped) void this.#looks.run(() => this.check(id));
-    });
-  }
-
-  #inspect(row: SandboxRecord): Promise<RuntimeState> {
-    return this.#deps.runtimes.inspect(row, new AbortController().signal);
   }
 
   async #answers(row: SandboxRecord): Promise<boolean> {

@@ -18,9 +18,7 @@ export class MissingRuntimes {
     this.#clock = clock;
   }
 
-  /**
-   * Records that the runtime is missing. True when it already was at least 1 s ago: it is lost, and forgotten here.
-   */
+  /** Records that the runtime is missing. True when it was at least 1 s ago too: it is lost, and forgotten here. */
   confirms({ id, epoch }: { id: string; epoch: number }): boolean {
     const now = this.#clock.monotonic();
     const first = this.#found.get(id);

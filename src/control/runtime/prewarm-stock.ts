@@ -32,10 +32,6 @@ export class PrewarmStock {
     this.#entries.set(entry.row.id, entry);
   }
 
-  get(id: string): PrewarmEntry | undefined {
-    return this.#entries.get(id);
-  }
-
   delete(id: string): void {
     this.#entries.delete(id);
   }

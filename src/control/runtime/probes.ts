@@ -45,12 +45,7 @@ export class Probes {
   async read(provider: Provider): Promise<Probed> {
     const known = this.#known.get(provider.kind);
     if (known && this.#deps.clock.monotonic() - known.at < KEPT_MS) return known;
-    return this.#probe(provider);
-  }
-
-  /** Probes now, or joins the running probe, and caches the result. Never rejects. */
-  test(provider: Provider): Promise<Probed> {
-    return this.#probe(provider);
+    return this.test(provider);
   }
 
   /** The same as `read`, but a probe that is unfinished after `ms` counts as unhealthy. */
@@ -71,7 +66,8 @@ export class Probes {
     return all.find((_, index) => probed[index]?.report.healthy);
   }
 
-  #probe(provider: Provider): Promise<Known> {
+  /** Probes now, or joins the running probe, and caches the result. Never rejects. */
+  test(provider: Provider): Promise<Probed> {
     const running = this.#probing.get(provider.kind);
     if (running) return running;
     const probing = this.#ask(provider).finally(() => this.#probing.delete(provider.kind));

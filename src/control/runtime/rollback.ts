@@ -7,10 +7,7 @@ import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Runtimes } from './runtimes.ts';
 
-/**
- * Never rejects: a row that could not be moved stays `creating` until reconciliation. `failure` is the error of the
- * spawn, where it is known.
- */
+/** Never rejects: a row that could not be moved stays `creating`. `failure` is the error of the spawn, if known. */
 export type Rollback = (row: SandboxRecord, failure?: unknown) => Promise<void>;
 
 export interface RollbackDeps {
@@ -26,7 +23,7 @@ export function rollbackSpawn(deps: RollbackDeps): Rollback {
   return async (row, failure) => {
     const by = systemEnd(failure === undefined ? 'reconciled' : 'spawn_failed');
     try {
-      if (failure instanceof NotStarted || (await confirmedGone(deps, row))) await endAsError(deps, row, by);
+      if (failure instanceof NotStarted || (await confirmedEnd(deps, row))) await endAsError(deps, row, by);
       else await keepDestroying(deps, row, by);
     } catch (error) {
       deps.logger.error(
@@ -37,7 +34,7 @@ export function rollbackSpawn(deps: RollbackDeps): Rollback {
   };
 }
 
-async function confirmedGone(
+async function confirmedEnd(
   { runtimes, logger }: RollbackDeps,
   { runtime_id: _, ...row }: SandboxRecord,
 ): Promise<boolean> {

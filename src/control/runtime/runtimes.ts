@@ -41,20 +41,29 @@ export interface RuntimesDeps {
 }
 
 export function runtimes({ providers, logger, tenants, remote, clock }: RuntimesDeps): Runtimes {
-  const own = ownRuntimes(providers, clock);
-  const of = ({ vm_id, worker_id = LOCAL_WORKER }: Pick<Runtime, 'vm_id' | 'worker_id'>) => {
+  /** Undefined for a row with a runtime of its own here. */
+  const others = ({ vm_id, worker_id = LOCAL_WORKER }: Runtime) => {
     if (worker_id !== LOCAL_WORKER) return remote;
-    return vm_id === undefined ? own : tenants;
+    return vm_id === undefined ? undefined : tenants;
   };
+  const own = ({ provider }: Runtime) => providers.get(provider);
   return {
-    create: (plan, signal) => of(plan.row).create(plan, signal),
-    inspect: (row, signal) => of(row).inspect(row, signal),
+    create: async (plan, signal) => {
+      const deadline = clock.monotonic() + Date.parse(plan.row.expires_at) - clock.now();
+      return (
+        others(plan.row)?.create(plan, signal) ??
+        own(plan.row).create({ ...runtimeSpec(plan), deadline }, signal)
+      );
+    },
+    inspect: async (row, signal) =>
+      others(row)?.inspect(row, signal) ?? own(row).inspect(runtimeRef(row), signal),
     destroy: async (row, signal) => {
       if (isOfRemoved(providers, row)) logger.warn({ sandbox_id: row.id, provider: row.provider }, LEFT);
-      else await of(row).destroy(row, signal);
+      else await (others(row)?.destroy(row, signal) ?? own(row).destroy(runtimeRef(row), signal));
     },
-    attach: (row, signal) => of(row).attach(row, signal),
-    capabilities: (row) => (of(row) === remote ? remote : own).capabilities(row),
+    attach: async (row, signal) =>
+      others(row)?.attach(row, signal) ?? own(row).attach(runtimeRef(row), signal),
+    capabilities: async (row) => (others(row) === remote ? remote.capabilities(row) : own(row).capabilities),
   };
 }
 
@@ -69,31 +78,14 @@ export function isOfRemoved(
   return worker_id === LOCAL_WORKER && all.every(({ kind }) => kind !== provider);
 }
 
-function ownRuntimes(providers: ProviderSet, clock: Clock): Runtimes {
-  const refOf = ({ runtime_id, id, epoch }: Runtime) => ({ runtime_id, id, epoch });
-  return {
-    create: (plan, signal) => {
-      const deadline = clock.monotonic() + Date.parse(plan.row.expires_at) - clock.now();
-      return providers.get(plan.row.provider).create({ ...runtimeSpec(plan), deadline }, signal);
-    },
-    inspect: (row, signal) => providers.get(row.provider).inspect(refOf(row), signal),
-    destroy: (row, signal) => providers.get(row.provider).destroy(refOf(row), signal),
-    attach: (row, signal) => providers.get(row.provider).attach(refOf(row), signal),
-    capabilities: async ({ provider }) => providers.get(provider).capabilities,
-  };
-}
+export const runtimeRef = ({ runtime_id, id, epoch }: Pick<Runtime, 'runtime_id' | 'id' | 'epoch'>) => ({
+  runtime_id,
+  id,
+  epoch,
+});
 
 export function runtimeSpec({ row, image, strict }: RuntimePlan): RuntimeSpec {
   const { id, epoch, memory_mb, vcpus, network, expires_at, owner_id: account } = row;
-  return {
-    id,
-    epoch,
-    image,
-    memory_mb,
-    vcpus,
-    network,
-    expires_at,
-    ...(account !== undefined && { account }),
-    ...(strict && { strict }),
-  };
+  const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };
+  return { ...spec, ...(account !== undefined && { account }), ...(strict && { strict }) };
 }

@@ -1,6 +1,7 @@
 // Where a service names the runtimes, it may name one twice, by error or on purpose. This wrapper gives no runtime to
 // two sandboxes and destroys none for a sandbox that does not own it.
 import { ServiceError } from '../../domain/errors.ts';
+import { once } from '../../domain/once.ts';
 import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider, ProviderSet, RuntimeRef } from '../../providers/provider.ts';
@@ -30,11 +31,11 @@ export function uniqueRuntimes(set: ProviderSet, store: KnownSandboxes): Provide
 }
 
 function soleIn(provider: Provider, store: KnownSandboxes): Provider {
-  const holders = new Holders(provider.kind, store);
+  const holders = holdersOf(provider.kind, store);
   return {
     ...provider,
     create: async (spec, signal) => {
-      const known = await holders.known();
+      const known = await holders();
       const made = await provider.create(spec, signal);
       // Nothing is awaited from here to the entry: of two sandboxes with the same runtime the first has it.
       if ((known.get(made.runtime_id) ?? spec.id) !== spec.id) throw taken(provider.kind);
@@ -42,7 +43,7 @@ function soleIn(provider: Provider, store: KnownSandboxes): Provider {
       return made;
     },
     destroy: async (ref, signal) => {
-      const known = await holders.known();
+      const known = await holders();
       const runtime_id = ref.runtime_id ?? (await foundByLabel(provider, ref, signal));
       const holder = runtime_id === undefined ? undefined : known.get(runtime_id);
       if ((holder ?? ref.id) === ref.id) await provider.destroy({ ...ref, runtime_id }, signal);
@@ -68,35 +69,12 @@ function taken(kind: string): ServiceError {
 }
 
 /** Which sandbox has which runtime: of all servers on this database, and of this one before a row says so. */
-class Holders {
-  readonly #kind: string;
-  readonly #store: KnownSandboxes;
-  #known: Promise<Map<string, string>> | undefined;
-
-  constructor(kind: string, store: KnownSandboxes) {
-    this.#kind = kind;
-    this.#store = store;
-  }
-
-  known(): Promise<Map<string, string>> {
-    this.#known ??= this.#read().catch((error: unknown) => {
-      this.#known = undefined;
-      throw error;
-    });
-    return this.#known;
-  }
-
-  async #read(): Promise<Map<string, string>> {
-    const { sandboxes, warm } = this.#store;
+function holdersOf(kind: string, { sandboxes, warm }: KnownSandboxes): () => Promise<Map<string, string>> {
+  return once(async () => {
     // Prewarmed rows first: one that a spawn takes in between is then found as a sandbox.
     const ready = (await warm.all()).map((row) => ({ ...row, worker_id: LOCAL_WORKER }));
     const rows = [...ready, ...(await sandboxes.inStates(ACTIVE_STATES, ALL))];
-    return new Map(
-      rows.flatMap(({ id, provider, worker_id, runtime_id }) =>
-        runtime_id !== undefined && provider === this.#kind && worker_id === LOCAL_WORKER
-          ? [[runtime_id, id]]
-          : [],
-      ),
-    );
-  }
+    const own = rows.filter(({ provider, worker_id }) => provider === kind && worker_id === LOCAL_WORKER);
+    return new Map(own.flatMap(({ id, runtime_id }) => (runtime_id === undefined ? [] : [[runtime_id, id]])));
+  });
 }

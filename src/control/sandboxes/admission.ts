@@ -8,6 +8,7 @@ import {
   isPlaceless,
   requestOfRow,
 } from '../../domain/admission.ts';
+import { defined } from '../../domain/defined.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { asServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -19,8 +20,7 @@ import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateStore } from '../../store/seam/templates.ts';
 import type { SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
-import type { LimitsOf } from '../records/owner-limits.ts';
-import type { QueueSettings, Settings } from '../records/settings.ts';
+import type { LimitsOf, QueueSettings, Settings } from '../records/settings.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
 import { planSpawn, spawnOwner } from '../spawn/plan.ts';
 import { placementOf, refuseLocally } from '../spawn/reserve.ts';
@@ -46,31 +46,25 @@ export async function admissionOf(
   const full = await withTemplate(deps.templates, request, spawnOwner(request, caller, settings));
   const queue = { ...settings.queue, ...deps.queue.stats() };
   const asksNetwork = request.network === 'default';
-  const { asked, limits, others } = await ask(deps, { ...full, asksNetwork }, caller);
-  const decision = await sandboxes.admission(asked, limits);
-  if (!isPlaceless(decision)) return shown(asked.provider, decision, queue);
+  const { wanted, limits, others } = await questionOf(deps, { ...full, asksNetwork }, caller);
+  const decision = await sandboxes.admission(wanted, limits);
+  if (!isPlaceless(decision)) return shown(wanted.provider, decision, queue);
   // As in a spawn: where the chosen provider has no capacity, another may have some.
   for (const provider of await others()) {
     const placement = placementOf(deps, full, provider);
-    const next = { ...asked, provider: provider.kind };
+    const next = { ...wanted, provider: provider.kind };
     const answer = await sandboxes.admission(next, { ...settings.limits(provider.kind), placement });
     if (answer.allowed) return shown(provider.kind, answer, queue);
   }
-  return shown(asked.provider, decision, queue);
+  return shown(wanted.provider, decision, queue);
 }
 
-interface Question {
-  asked: AdmissionRequest;
-  limits: AdmissionLimits;
-  /** Providers to try next. */
-  others(): Promise<Provider[]>;
-}
-
-async function ask(
+/** What the store is to decide; `others` are the providers to try next. */
+async function questionOf(
   deps: AdmissionDeps,
   { request, setup, asksNetwork }: FullRequest & { asksNetwork: boolean },
   caller: Caller,
-): Promise<Question> {
+): Promise<{ wanted: AdmissionRequest; limits: AdmissionLimits; others(): Promise<Provider[]> }> {
   const { settings, cpus, clock } = deps;
   const owner_id = spawnOwner(request, caller, settings);
   const limits = await deps.limitsOf(owner_id);
@@ -82,7 +76,7 @@ async function ask(
     await refuseLocally(deps, plan, provider);
     const placement = placementOf(deps, plan, provider);
     return {
-      asked: requestOfRow(plan.row),
+      wanted: requestOfRow(plan.row),
       limits: { ...settings.limits(provider.kind), placement },
       others: () => alternatives(deps, request.provider, provider),
     };
@@ -92,8 +86,8 @@ async function ask(
     const unplaceable = code === 'not_found' ? 'provider_unknown' : 'worker_unavailable';
     const provider = request.provider ?? settings.defaultProvider;
     const ttlMs = lifeMs(request.ttl, settings.ttlMs, limits);
-    const asked = { provider, ...(owner_id !== undefined && { owner_id }), ttlMs };
-    return { asked, limits: { ...settings.limits(), unplaceable }, others: async () => [] };
+    const wanted = defined({ provider, owner_id, ttlMs });
+    return { wanted, limits: { ...settings.limits(), unplaceable }, others: async () => [] };
   }
 }
 
@@ -104,20 +98,20 @@ function shown(
 ): Shown {
   const { allowed, reason, message, active_sandboxes, max_sandboxes } = decision;
   const { active_owner_sandboxes, max_owner_sandboxes, maxTtlMs } = decision;
-  return {
+  return defined({
     allowed,
     queueable: isCapacityDenial(decision) && queue.overflow === 'queue' && queue.depth < queue.most,
-    ...(reason !== undefined && { reason }),
-    ...(message !== undefined && { message }),
+    reason,
+    message,
     active_sandboxes,
     max_sandboxes,
-    ...(active_owner_sandboxes !== undefined && { active_owner_sandboxes }),
-    ...(max_owner_sandboxes !== undefined && { max_owner_sandboxes }),
-    ...(maxTtlMs > 0 && { max_ttl: formatDuration(maxTtlMs) }),
+    active_owner_sandboxes,
+    max_owner_sandboxes,
+    max_ttl: maxTtlMs > 0 ? formatDuration(maxTtlMs) : undefined,
     provider,
-    ...(allowed && { selected_worker_id: decision.placement?.worker_id ?? LOCAL_WORKER }),
+    selected_worker_id: allowed ? (decision.placement?.worker_id ?? LOCAL_WORKER) : undefined,
     eligible_workers: decision.placement?.eligible ?? 0,
     queue_depth: queue.depth,
     max_spawn_queue: queue.most,
-  };
+  });
 }

@@ -1,6 +1,7 @@
 // GET /sandboxes: from the query to a store filter, from rows to a page with its cursor.
 import { visibleOwner } from '../../domain/access.ts';
 import { formatCursor, parseCursor } from '../../domain/cursor.ts';
+import { defined } from '../../domain/defined.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { trimmedOwner } from '../../domain/owner.ts';
 import type { Sandbox, SandboxListQuery } from '../../schema/sandbox.ts';
@@ -10,28 +11,15 @@ import { shownRow, type ViewSettings } from '../records/views.ts';
 
 const PAGE = 1000;
 const METADATA = 'metadata.';
-const FIELDS = new Set([
-  'state',
-  'owner_id',
-  'provider',
-  'worker_id',
-  'template',
-  'include_ended',
-  'limit',
-  'cursor',
-]);
-
-export interface Page {
-  sandboxes: Sandbox[];
-  next_cursor?: string;
-}
+const MATCHED = ['state', 'owner_id', 'provider', 'worker_id', 'template', 'include_ended'];
+const FIELDS = new Set([...MATCHED, 'limit', 'cursor']);
 
 /** One page, newest first. Under owner enforcement only sandboxes of the caller, whatever `owner_id` asks for. */
 export async function listSandboxes(
   deps: { sandboxes: Pick<SandboxStore, 'list'>; settings: ViewSettings & { enforce_owner: boolean } },
   query: SandboxListQuery,
   caller: Caller,
-): Promise<Page> {
+): Promise<{ sandboxes: Sandbox[]; next_cursor?: string }> {
   const filter = parseFilter(query);
   const owner = visibleOwner(deps.settings, caller);
   if (owner !== undefined && filter.owner_id !== undefined && filter.owner_id !== owner)
@@ -49,18 +37,17 @@ export async function listSandboxes(
 
 function parseFilter(query: SandboxListQuery): SandboxFilter {
   const { state, owner_id, provider, worker_id, template, include_ended, limit = PAGE, cursor } = query;
-  const metadata = metadataFilter(query);
-  return {
+  return defined({
     limit: Math.min(limit, PAGE),
-    ...(state !== undefined && { state }),
-    ...(owner_id !== undefined && { owner_id: trimmedOwner(owner_id) }),
-    ...(provider !== undefined && { provider }),
-    ...(worker_id !== undefined && { worker_id }),
-    ...(template !== undefined && { template }),
-    ...(include_ended !== undefined && { include_ended }),
-    ...(cursor !== undefined && { after: parseCursor(cursor) }),
-    ...(metadata && { metadata }),
-  };
+    state,
+    owner_id: owner_id === undefined ? undefined : trimmedOwner(owner_id),
+    provider,
+    worker_id,
+    template,
+    include_ended,
+    after: cursor === undefined ? undefined : parseCursor(cursor),
+    metadata: metadataFilter(query),
+  });
 }
 
 /** The `metadata.<key>` members, in an object without prototype: clients choose the keys. */

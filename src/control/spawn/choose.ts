@@ -5,7 +5,6 @@ import { PROVIDER_KINDS, type ProviderKind } from '../../schema/provider.ts';
 import type { Settings } from '../records/settings.ts';
 import type { Probes } from '../runtime/probes.ts';
 import type { Fleet } from '../workers/fleet.ts';
-import { remoteProvider } from './remote-provider.ts';
 
 export interface ChooseDeps {
   providers: ProviderSet;
@@ -38,10 +37,7 @@ function choosePoolHost(deps: ChooseDeps, name: string | undefined): Provider {
   });
 }
 
-/**
- * Providers that other workers have, in order of preference. They are placeholders: the worker finds out at the start
- * what it can do.
- */
+/** Providers of other workers, in order of preference: placeholders, since the worker itself judges the start. */
 async function ofOthers({ fleet }: ChooseDeps, suits: (kind: ProviderKind) => boolean): Promise<Provider[]> {
   const kinds = PROVIDER_KINDS.filter(suits);
   if (kinds.length === 0) return [];
@@ -85,4 +81,52 @@ export async function alternatives(
   const isFree =
     name === undefined && deps.settings.defaultProvider === 'auto' && deps.settings.pool === undefined;
   return isFree ? ofOthers(deps, (kind) => kind !== chosen.kind) : [];
+}
+
+/** The `details.reason` of a provider failure. */
+const NO_IMAGE = 'no_image';
+
+/** `error`, with the healthy providers named in its remedy if the image failed. */
+export async function suggestProviders(
+  { providers, probes }: { providers: ProviderSet; probes: Pick<Probes, 'read'> },
+  kind: string,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof ServiceError) || error.details?.reason !== NO_IMAGE) return error;
+  const others = providers.all.filter((provider) => provider.kind !== kind);
+  const probed = await Promise.all(others.map((provider) => probes.read(provider)));
+  const healthy = others.filter((_, at) => probed[at]?.report.healthy).map((provider) => provider.kind);
+  const [first] = healthy;
+  if (first === undefined) return error;
+  const { code, message, remedy, details, status, retryAfterMs } = error;
+  const hint = `Provider ${healthy.join(' and ')} works here: --provider ${first}, or provider in the request.`;
+  return new ServiceError(code, message, {
+    cause: error,
+    status,
+    remedy: remedy === undefined ? hint : `${remedy} ${hint}`,
+    ...(details && { details: { ...details, providers: healthy } }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+/** Whether this server itself may run a sandbox of this provider. */
+export const isLocal = (provider: Provider): boolean => !('isElsewhere' in provider);
+
+export function remoteProvider(kind: ProviderKind): Provider & { isElsewhere: true } {
+  const refuse = async () => {
+    throw new ServiceError('unavailable', `This server has no provider ${kind} of its own.`);
+  };
+  return {
+    kind,
+    isElsewhere: true,
+    capabilities: ['network_none'],
+    describe: () => ({ isolation: {}, images: ['*'] }),
+    probe: async () => ({ healthy: true, findings: [] }),
+    create: refuse,
+    inspect: refuse,
+    destroy: refuse,
+    attach: refuse,
+    list: refuse,
+    close: async () => {},
+  };
 }

@@ -9,18 +9,16 @@ import type { Caller } from '../api/caller.ts';
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** The Idempotency-Key that the client sent, and the path of the request. */
-export interface IdempotencyKey {
-  key: string | undefined;
-  path: string;
+export interface SpawnOptions {
+  /** The Idempotency-Key that the client sent. */
+  idempotencyKey?: string;
+  /** The path of the request; `/sandboxes` unless given. */
+  path?: string;
 }
 
-/**
- * Undefined without a key. Throws `bad_request` for a key that is not 1 to 255 visible ASCII characters. The scope is
- * the owner, else the credential.
- */
+/** Throws `bad_request` unless the key is 1 to 255 visible ASCII characters. Scoped to the owner, else the credential. */
 export function spawnClaim(
-  { key, path }: IdempotencyKey,
+  { idempotencyKey: key, path = '/sandboxes' }: SpawnOptions,
   request: SpawnRequest,
   caller: Caller,
 ): IdempotencyClaim | undefined {
@@ -54,10 +52,7 @@ interface Shared {
 export class SharedSpawns {
   readonly #running = new Map<string, Shared>();
 
-  /**
-   * Joins the spawn that runs under this claim, or starts `spawn`. A caller that disconnects stops waiting; the signal
-   * for `spawn` aborts when all have left.
-   */
+  /** Joins the spawn of this claim, or starts it; its signal aborts when all callers have disconnected. */
   async run(
     claim: IdempotencyClaim,
     signal: AbortSignal,

@@ -100,8 +100,8 @@ export function spawnOwner(
   settings: Pick<Settings, 'enforce_owner'>,
 ): string | undefined {
   requireOwner(settings, caller);
-  const asked = request.owner_id === undefined ? undefined : parseOwner(request.owner_id, 'owner_id');
-  return caller.owner ?? asked;
+  const named = request.owner_id === undefined ? undefined : parseOwner(request.owner_id, 'owner_id');
+  return caller.owner ?? named;
 }
 
 /** Uses the configured default image only where the provider has it: a default must not cause a warning. */
@@ -121,7 +121,7 @@ function networkWarning({ asksNetwork = false, provider }: PlanFacts): string[] 
   return [`network: sandboxes of ${provider.kind} have no network here.`];
 }
 
-function vcpuWarning(asked: number | undefined, given: number): string[] {
-  if (asked === undefined || asked <= given) return [];
-  return [`vcpus: ${asked} requested; the host has ${given}, so ${given} apply.`];
+function vcpuWarning(requested: number | undefined, given: number): string[] {
+  if (requested === undefined || requested <= given) return [];
+  return [`vcpus: ${requested} requested; the host has ${given}, so ${given} apply.`];
 }

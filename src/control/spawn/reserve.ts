@@ -9,9 +9,9 @@ import type { Sandbox } from '../../schema/sandbox.ts';
 import type { IdempotencyClaim, SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Attempt } from '../queue/ticket.ts';
 import type { InFlightSpawn, InFlightSpawns } from '../runtime/in-flight-spawns.ts';
+import { isLocal } from './choose.ts';
 import { replayed } from './idempotency.ts';
 import type { SpawnPlan } from './plan.ts';
-import { isLocal } from './remote-provider.ts';
 import { type TakePrewarmedDeps, takePrewarmed } from './take-prewarmed.ts';
 
 export interface ReserveDeps extends TakePrewarmedDeps {
@@ -43,8 +43,14 @@ export async function refuseLocally(
   if (!isElsewhere) refuseDifferences(plan.strict, plan.warnings);
 }
 
+/** A row to start. */
+export interface ReservedRow {
+  plan: SpawnPlan;
+  provider: Provider;
+  flight: InFlightSpawn;
+}
 /** A row to start, or a sandbox that runs already. */
-export type Reserved = { plan: SpawnPlan; provider: Provider; flight: InFlightSpawn } | { sandbox: Sandbox };
+export type Reserved = ReservedRow | { sandbox: Sandbox };
 
 export async function reserveSandbox(deps: ReserveDeps, placing: ReserveRequest): Promise<Attempt<Reserved>> {
   const { plan, shape, claim } = placing;
@@ -82,10 +88,7 @@ async function reserveRow(
   }
 }
 
-/**
- * The processor count of this host neither limits other workers nor causes a warning for them: the worker applies its
- * own.
- */
+/** The processors of this host neither limit other workers nor cause their warnings: workers apply their own. */
 function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
   if (row.worker_id === LOCAL_WORKER) return { ...plan, row };
   return { ...plan, row: { ...row, vcpus: plan.vcpus }, warnings: [] };

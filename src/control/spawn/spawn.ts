@@ -3,9 +3,9 @@
 // since it may ask again; without one the sandbox is ended, since no client knows its id.
 import type { SystemActor } from '../../domain/actor.ts';
 import { isCapacityDenial, isPlaceless, requestOfRow } from '../../domain/admission.ts';
+import { defined } from '../../domain/defined.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { ttlRefused } from '../../domain/ttl.ts';
-import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateStore } from '../../store/seam/templates.ts';
@@ -13,20 +13,22 @@ import type { IdempotencyClaim, IdempotencyStore, SandboxStore } from '../../sto
 import type { Caller } from '../api/caller.ts';
 import type { SpawnQueue } from '../queue/queue.ts';
 import type { Attempt } from '../queue/ticket.ts';
-import type { LimitsOf } from '../records/owner-limits.ts';
 import type { Subject } from '../records/publish.ts';
+import type { LimitsOf } from '../records/settings.ts';
 import { shownTo } from '../records/views.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
-import { alternatives, type ChooseDeps, chooseProvider } from './choose.ts';
-import { type IdempotencyKey, replayed, SharedSpawns, spawnClaim } from './idempotency.ts';
+import { alternatives, type ChooseDeps, chooseProvider, suggestProviders } from './choose.ts';
+import { replayed, SharedSpawns, type SpawnOptions, spawnClaim } from './idempotency.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
 import { type ReserveDeps, type Reserved, refuseLocally, reserveSandbox } from './reserve.ts';
 import { type StartDeps, startSandbox } from './start.ts';
-import { suggestProviders } from './suggest-providers.ts';
 import { shapeOf } from './take-prewarmed.ts';
 import { withTemplate } from './template-request.ts';
 
-export interface SpawnDeps extends ChooseDeps, ReserveDeps, Omit<StartDeps, 'providers' | 'sandboxes'> {
+export interface SpawnDeps
+  extends ChooseDeps,
+    ReserveDeps,
+    Omit<StartDeps, 'prewarm' | 'providers' | 'sandboxes'> {
   sandboxes: SandboxStore;
   templates: Pick<TemplateStore, 'get'>;
   idempotency: Pick<IdempotencyStore, 'find'>;
@@ -36,7 +38,7 @@ export interface SpawnDeps extends ChooseDeps, ReserveDeps, Omit<StartDeps, 'pro
   cpus: number;
 }
 
-interface Asked {
+interface SpawnCall {
   request: SpawnRequest;
   caller: Caller;
   claim: IdempotencyClaim | undefined;
@@ -55,66 +57,66 @@ export class Spawner {
   async spawn(
     request: SpawnRequest,
     caller: Caller,
-    keyed: IdempotencyKey,
+    options: SpawnOptions,
     signal: AbortSignal,
   ): Promise<Sandbox> {
-    const claim = spawnClaim(keyed, request, caller);
+    const claim = spawnClaim(options, request, caller);
     const spawn = (signal: AbortSignal) => this.#spawn({ request, caller, claim, signal });
     const sandbox = await (claim ? this.#shared.run(claim, signal, spawn) : spawn(signal));
     return shownTo(caller, sandbox, this.#deps.settings);
   }
 
-  async #spawn(asked: Asked): Promise<Sandbox> {
-    const { caller, claim, signal } = asked;
-    const told: { subject: Subject } = {
-      subject: caller.owner === undefined ? {} : { owner_id: caller.owner },
-    };
+  async #spawn(call: SpawnCall): Promise<Sandbox> {
+    const { caller, claim, signal } = call;
+    let subject: Subject = defined({ owner_id: caller.owner });
     try {
       // Checked first: neither a changed template nor a limit matters to a stored answer.
       const known = claim && (await this.#deps.idempotency.find(claim));
       if (known) return replayed(claim, known);
-      const order = await this.#order(asked, told);
+      const order = await this.#order(call, (provider) => {
+        subject = { ...subject, provider };
+      });
       signal.throwIfAborted();
       const placed = await this.#deps.queue.admit(order, signal);
-      if (!claim) this.#endUnheard('sandbox' in placed ? placed.sandbox.id : placed.plan.row.id, signal);
+      if (!claim) this.#endDisconnected('sandbox' in placed ? placed.sandbox.id : placed.plan.row.id, signal);
       if ('sandbox' in placed) return placed.sandbox;
-      told.subject = placed.plan.row;
-      return await this.#start(placed);
+      subject = placed.plan.row;
+      return await startSandbox(this.#deps, placed)
+        .catch(async (error: unknown) => {
+          throw await suggestProviders(this.#deps, placed.provider.kind, error);
+        })
+        .finally(() => placed.flight.end());
     } catch (error) {
       // Failures after the reservation are published elsewhere; failures of a disconnected client are not published.
-      const isTold = told.subject.id !== undefined || signal.aborted;
-      if (!isTold) this.#deps.publisher.refusal('sandbox.spawn', told.subject, error, caller.actor);
+      const isPublished = subject.id !== undefined || signal.aborted;
+      if (!isPublished) this.#deps.publisher.refusal('sandbox.spawn', subject, error, caller.actor);
       throw error;
     }
   }
 
-  /**
-   * Ends the sandbox if the client disconnects before the answer is sent, which is when `signal` can no longer abort.
-   */
-  #endUnheard(id: string, signal: AbortSignal): void {
+  /** Ends the sandbox if the client disconnects before the answer is sent; later `signal` can no longer abort. */
+  #endDisconnected(id: string, signal: AbortSignal): void {
     const { destroyer, logger } = this.#deps;
     const end = async () => {
-      const marked = await destroyer.mark(id, 'destroyed', 'system:disconnected' satisfies SystemActor);
-      if (marked) destroyer.finishLater(marked);
+      try {
+        const marked = await destroyer.mark(id, 'destroyed', 'system:disconnected' satisfies SystemActor);
+        if (marked) destroyer.finishLater(marked);
+      } catch (err) {
+        const left = 'Could not end a sandbox whose client disconnected; it lives until its deadline.';
+        logger.warn({ sandbox_id: id, err }, left);
+      }
     };
-    const ended = () =>
-      end().catch((err: unknown) =>
-        logger.warn(
-          { sandbox_id: id, err },
-          'Could not end a sandbox whose client disconnected; it lives until its deadline.',
-        ),
-      );
-    if (signal.aborted) void ended();
-    else signal.addEventListener('abort', () => void ended(), { once: true });
+    if (signal.aborted) void end();
+    else signal.addEventListener('abort', () => void end(), { once: true });
   }
 
   /** Completes and validates the request, so that it can wait in the queue. */
-  async #order({ request: short, caller, claim }: Asked, told: { subject: Subject }) {
+  async #order({ request: short, caller, claim }: SpawnCall, chose: (provider: string) => void) {
     const { settings, cpus, clock, ids, limitsOf } = this.#deps;
     const owner_id = spawnOwner(short, caller, settings);
     const { request, setup, template } = await withTemplate(this.#deps.templates, short, owner_id);
     const provider = await chooseProvider(this.#deps, request.provider);
-    told.subject = { ...told.subject, provider: provider.kind };
+    chose(provider.kind);
     const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
     const asksNetwork = short.network === 'default';
     const planned = (provider: Provider, limits: OwnerLimits) => {
@@ -123,7 +125,9 @@ export class Spawner {
     };
     const limits = await limitsOf(owner_id);
     const first = planned(provider, limits);
-    refuseLongLife(first, limits);
+    // Refused before the spawn waits, since no capacity would help it.
+    const { maxTtlMs } = limits;
+    if (maxTtlMs > 0 && requestOfRow(first.row).ttlMs > maxTtlMs) throw ttlRefused(maxTtlMs);
     await refuseLocally(this.#deps, first, provider);
     const reserve = (plan: SpawnPlan, provider: Provider) => {
       const hasWarm = template && template.prewarm > 0 && !settings.pool;
@@ -138,19 +142,6 @@ export class Spawner {
       return firstReservation((each) => reserve(planOf(each), each), provider, others);
     };
     return { owner_id, actor: caller.actor, provider: provider.kind, attempt };
-  }
-
-  async #start({ plan, provider, flight }: Exclude<Reserved, { sandbox: Sandbox }>): Promise<Sandbox> {
-    const { prewarm, settings } = this.#deps;
-    try {
-      if (plan.row.worker_id === LOCAL_WORKER)
-        await prewarm.makeRoom(provider.kind, settings.limits(provider.kind));
-      return await startSandbox(this.#deps, plan, flight.signal);
-    } catch (error) {
-      throw await suggestProviders(this.#deps, provider.kind, error);
-    } finally {
-      flight.end();
-    }
   }
 }
 
@@ -169,9 +160,4 @@ async function firstReservation(
     if (!isCapacityDenial(came.denied)) came = next;
   }
   return came;
-}
-
-/** Refused before the spawn waits, since no capacity would help it. */
-function refuseLongLife({ row }: SpawnPlan, { maxTtlMs }: OwnerLimits): void {
-  if (maxTtlMs > 0 && requestOfRow(row).ttlMs > maxTtlMs) throw ttlRefused(maxTtlMs);
 }

@@ -17,6 +17,8 @@ import type { Rollback } from '../runtime/rollback.ts';
 import type { Runtimes } from '../runtime/runtimes.ts';
 import { runSetup, type SetupDeps } from '../runtime/setup.ts';
 import type { SpawnPlan } from './plan.ts';
+import type { ReservedRow } from './reserve.ts';
+import type { ReadySandboxes } from './take-prewarmed.ts';
 
 export interface StartDeps extends SetupDeps {
   sandboxes: Pick<SandboxStore, 'transition'>;
@@ -24,29 +26,31 @@ export interface StartDeps extends SetupDeps {
   rollback: Rollback;
   runtimes: Pick<Runtimes, 'create' | 'capabilities'>;
   deadlines: Pick<AgentDeadlines, 'set'>;
+  prewarm: Pick<ReadySandboxes, 'makeRoom'>;
   logger: Logger;
 }
 
-/**
- * Throws the failure after it was rolled back, `conflict` when `signal` reports that the sandbox was destroyed
- * meanwhile.
- */
-export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: AbortSignal): Promise<Sandbox> {
+/** Throws the failure after its rollback, `conflict` when the sandbox was destroyed meanwhile. */
+export async function startSandbox(
+  deps: StartDeps,
+  { plan, provider: { kind }, flight: { signal } }: ReservedRow,
+): Promise<Sandbox> {
   const { row } = plan;
-  const told = (type: EventType) => (error: unknown) => {
-    if (!signal.aborted) deps.publisher.failure('sandbox.spawn', row, error, row.created_by, type);
-    throw error;
-  };
+  if (row.worker_id === LOCAL_WORKER) await deps.prewarm.makeRoom(kind, deps.settings.limits(kind));
+  let type: EventType = 'provider.failed';
   try {
-    const created = await create(deps, plan, signal).catch((error: unknown) =>
-      told(isRefusal(error) ? 'operation.failed' : 'provider.failed')(error),
-    );
-    const made = { ...row, runtime_id: created.runtime_id };
-    await runSetup(deps, made, plan.setup, signal).catch(told('operation.failed'));
-    const sandbox = await running(deps, plan, created).catch(told('operation.failed'));
+    refuseBefore(plan, signal);
+    const created = await deps.runtimes.create(plan, signal);
+    // Some backends report a difference only afterwards.
+    refuseDifferences(plan.strict, created.warnings);
+    type = 'operation.failed';
+    await runSetup(deps, { ...row, runtime_id: created.runtime_id }, plan.setup, signal);
+    const sandbox = await running(deps, plan, created);
     if (sandbox) return sandbox;
   } catch (error) {
     if (!signal.aborted) {
+      const event = isRefusal(error) ? 'operation.failed' : type;
+      deps.publisher.failure('sandbox.spawn', row, error, row.created_by, event);
       await deps.rollback(row, error);
       throw error;
     }
@@ -55,19 +59,13 @@ export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: Abo
   throw destroyedMeanwhile();
 }
 
-/**
- * Refuses a strict spawn before anything is created; if a backend reports a difference only afterwards, it is refused
- * then.
- */
-async function create({ runtimes }: StartDeps, plan: SpawnPlan, signal: AbortSignal): Promise<Created> {
+/** Refuses a strict spawn before anything is created. */
+function refuseBefore({ strict, warnings }: SpawnPlan, signal: AbortSignal): void {
   try {
-    refuseDifferences(plan.strict, plan.warnings);
+    refuseDifferences(strict, warnings);
   } catch (error) {
     throw asNotStarted(error, signal);
   }
-  const created = await runtimes.create(plan, signal);
-  refuseDifferences(plan.strict, created.warnings);
-  return created;
 }
 
 const isRefusal = (error: unknown) => error instanceof ServiceError && error.code === 'precondition_failed';
@@ -80,8 +78,8 @@ async function running(
   const { row } = plan;
   const { runtime_id, image, memory_mb, vcpus } = created;
   const warnings = keptWarnings([...plan.warnings, ...created.warnings]);
-  const told = warnings.length === 0 ? {} : { warnings };
-  const patch = { state: 'running', runtime_id, image, memory_mb, vcpus, ...told } as const;
+  const changed = warnings.length === 0 ? {} : { warnings };
+  const patch = { state: 'running', runtime_id, image, memory_mb, vcpus, ...changed } as const;
   const after = { ...row, ...patch };
   const moved = await sandboxes.transition({
     id: row.id,

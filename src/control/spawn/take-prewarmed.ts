@@ -94,8 +94,8 @@ function claimedRow({ row, warnings }: SpawnPlan, { row: warm }: PrewarmEntry): 
   const { id, epoch, image, memory_mb, vcpus, runtime_id } = warm;
   const runtime = runtime_id === undefined ? {} : { runtime_id };
   const differs = keptWarnings([...warnings, ...warm.warnings]);
-  const told = differs.length === 0 ? {} : { warnings: differs };
-  return { ...row, id, epoch, state: 'running', image, memory_mb, vcpus, ...runtime, ...told };
+  const changed = differs.length === 0 ? {} : { warnings: differs };
+  return { ...row, id, epoch, state: 'running', image, memory_mb, vcpus, ...runtime, ...changed };
 }
 
 async function reserve(

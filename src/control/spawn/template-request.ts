@@ -1,9 +1,9 @@
 // Completes a spawn request from its template.
+import { ServiceError } from '../../domain/errors.ts';
 import { templateRequest } from '../../domain/template.ts';
-import { ownedKey } from '../../domain/template-key.ts';
+import { ownedKey, type TemplateKey } from '../../domain/template-key.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
-import { knownTemplate } from '../records/find-template.ts';
 
 export interface FullRequest {
   request: SpawnRequest;
@@ -21,4 +21,20 @@ export async function withTemplate(
   if (request.template === undefined) return { request, setup: [] };
   const template = await knownTemplate(templates, ownedKey(request.template, owner_id));
   return { request: templateRequest(template, request), setup: template.setup, template };
+}
+
+/** The owner's, else the one that is shared. Throws `not_found`. */
+export async function knownTemplate(
+  store: Pick<TemplateStore, 'get'>,
+  key: TemplateKey,
+): Promise<TemplateRecord> {
+  const template = await store.get(key);
+  if (!template) throw unknownTemplate();
+  return template;
+}
+
+export function unknownTemplate(): ServiceError {
+  return new ServiceError('not_found', 'There is no such template.', {
+    remedy: 'List templates to see the current ones.',
+  });
 }

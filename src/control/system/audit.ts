@@ -2,12 +2,13 @@
 // ms, a clean stop loses nothing; stored records survive a power failure.
 import { boundedAudit } from '../../domain/audit.ts';
 import { formatCursor, parseCursor } from '../../domain/cursor.ts';
+import { defined } from '../../domain/defined.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { BatchWriter, type Writer } from '../../events/batch-writer.ts';
 import type { AuditDraft, AuditQuery } from '../../schema/audit.ts';
 import type { AuditFilter, AuditStore } from '../../store/seam/audit.ts';
-import type { AuditLog, AuditPage } from '../api/audit.ts';
+import type { AuditLog, AuditPage } from '../api/system.ts';
 
 const PAGE = 100;
 const WAITING_LIMIT = 10_000;
@@ -64,17 +65,17 @@ export class AuditTrail implements AuditLog {
 }
 
 function parseFilter({ limit = PAGE, cursor, since, until, format: _, ...exact }: AuditQuery): AuditFilter {
-  return {
+  return defined({
     ...exact,
-    ...(exact.method !== undefined && { method: exact.method.toUpperCase() }),
+    method: exact.method?.toUpperCase(),
     limit,
-    ...(since !== undefined && { since: stampOf(since, 'since') }),
-    ...(until !== undefined && { until: stampOf(until, 'until') }),
-    ...(cursor !== undefined && { after: placeOf(cursor) }),
-  };
+    since: since === undefined ? undefined : stampOf(since, 'since'),
+    until: until === undefined ? undefined : stampOf(until, 'until'),
+    after: cursor === undefined ? undefined : positionOf(cursor),
+  });
 }
 
-function placeOf(cursor: string): { created_at: string; id: number } {
+function positionOf(cursor: string): { created_at: string; id: number } {
   const { created_at, id } = parseCursor(cursor);
   // Every id of this list is a number.
   if (!/^\d{1,15}$/.test(id)) throw new ServiceError('bad_request', 'cursor is not one of this list.');

@@ -28,18 +28,18 @@ export interface EventService extends EventViews {
 }
 
 export function eventViews(deps: EventViewDeps): EventService {
-  const places = new ReaderSlots();
+  const slots = new ReaderSlots();
   return {
-    readers: () => places.taken(EVERYBODY),
+    readers: () => slots.taken(EVERYBODY),
     subscribe: async (query, caller) => {
       const filter = filterFor(deps, query, caller);
-      const give = places.take(visibleOwner(deps.settings, caller));
+      const releaseSlot = slots.take(visibleOwner(deps.settings, caller));
       try {
         const bounds = await deps.events.bounds(filter.owner_id);
-        const reading = { filter, begin: beginning(query, bounds), last: bounds.newest, give };
+        const reading = { filter, ...beginning(query, bounds), last: bounds.newest, releaseSlot };
         return subscription(deps, reading, query.follow !== false);
       } catch (error) {
-        give();
+        releaseSlot();
         throw error;
       }
     },
@@ -55,16 +55,11 @@ function filterFor(deps: EventViewDeps, query: EventQuery, caller: Caller): Even
   return { ...filter, owner_id: owner, ...(others && { types: [] }) };
 }
 
-interface Beginning {
-  after: number;
-  /** Events between `since` and `after` are not kept. */
-  lost: boolean;
-}
-
 /**
- * An id beyond the newest is from another database or was lost in a power failure: the events after it are unknown.
+ * `lost`: events between `since` and `after` are not kept. An id beyond the newest is from another database or was lost
+ * in a power failure: the events after it are unknown.
  */
-function beginning({ since, follow }: EventQuery, bounds: EventBounds): Beginning {
+function beginning({ since, follow }: EventQuery, bounds: EventBounds): { after: number; lost: boolean } {
   const { oldest, newest, lost_through } = bounds;
   const after = since ?? (follow === false ? 0 : newest);
   if (after > newest) return { after: newest, lost: true };
@@ -72,21 +67,18 @@ function beginning({ since, follow }: EventQuery, bounds: EventBounds): Beginnin
   return { after, lost: since !== undefined && after < lost_through };
 }
 
-interface Reading {
+interface Reading extends ReturnType<typeof beginning> {
   filter: EventFilter;
-  begin: Beginning;
   last: number;
-  /** Releases the slot. */
-  give(): void;
+  releaseSlot(): void;
 }
 
 function subscription({ feed, clock }: EventViewDeps, reading: Reading, follow: boolean): EventSubscription {
-  const { filter, begin, last, give } = reading;
-  const { after } = begin;
+  const { filter, after, lost, last, releaseSlot } = reading;
   const ended = new AbortController();
   return {
     after,
-    ...(begin.lost && { gap: gapBefore(after, clock) }),
+    ...(lost && { gap: gapBefore(after, clock) }),
     run: async (reader) => {
       const following = { filter, after, reader, signal: ended.signal };
       await (follow ? feed.follow(following) : feed.replay(following, last));
@@ -96,7 +88,7 @@ function subscription({ feed, clock }: EventViewDeps, reading: Reading, follow: 
     end: () => {
       if (ended.signal.aborted) return;
       ended.abort();
-      give();
+      releaseSlot();
     },
   };
 }
@@ -118,7 +110,11 @@ class ReaderSlots {
   /** Takes a slot and returns the function that releases it. Throws `unavailable` when none is free. */
   take(owner: string | undefined): () => void {
     const full = this.taken(EVERYBODY) >= MOST_READERS;
-    if (full || (owner !== undefined && this.taken(owner) >= MOST_OF_AN_OWNER)) throw tooMany();
+    if (full || (owner !== undefined && this.taken(owner) >= MOST_OF_AN_OWNER))
+      throw new ServiceError('unavailable', 'Too many readers follow events.', {
+        remedy: 'Close some streams, or try again later.',
+        retryAfterMs: 10_000,
+      });
     const counted = owner === undefined ? [EVERYBODY] : [EVERYBODY, owner];
     for (const who of counted) this.#add(who, 1);
     return () => {
@@ -131,11 +127,4 @@ class ReaderSlots {
     if (count === 0) this.#taken.delete(who);
     else this.#taken.set(who, count);
   }
-}
-
-function tooMany(): ServiceError {
-  return new ServiceError('unavailable', 'Too many readers follow events.', {
-    remedy: 'Close some streams, or try again later.',
-    retryAfterMs: 10_000,
-  });
 }

@@ -5,7 +5,7 @@ import { displayDuration } from '../../domain/duration.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { LiveConfig } from '../../domain/live-config.ts';
 import type { Clock } from '../../domain/ports.ts';
-import type { Provider, ProviderSet } from '../../providers/provider.ts';
+import type { ProviderSet } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
 import type { Health } from '../../schema/system.ts';
 import { type CommitSpeed, SLOW_COMMIT_MS, type Store } from '../../store/store.ts';
@@ -17,6 +17,7 @@ import type { WorkerStats } from '../workers/worker-stats.ts';
 const PROBE_MS = 2000;
 
 type Check = Health['checks']['database'];
+type Outcome = Pick<Check, 'status' | 'message'>;
 
 const MOST_WARNINGS = 32;
 
@@ -50,18 +51,15 @@ export function healthViews(deps: HealthDeps): HealthViews {
     },
     health: async (full) => {
       const [database, providers, workers] = await Promise.all([
-        databaseCheck(deps),
-        providerCheck(deps),
-        workerCheck(deps),
+        timed(deps, databaseCheck),
+        timed(deps, providerCheck),
+        timed(deps, workerCheck),
       ]);
       const checks = { database, providers, workers };
       const isWell = Object.values(checks).every((check) => check.status === 'ok');
       const status = isWell ? 'ok' : 'degraded';
-      if (!full)
-        return {
-          status,
-          checks: { database: word(database), providers: word(providers), workers: word(workers) },
-        };
+      const words = { database: word(database), providers: word(providers), workers: word(workers) };
+      if (!full) return { status, checks: words };
       const warnings = await warningsOf(deps);
       const uptime_seconds = Math.floor(uptimeMs() / 1000);
       return { status, ...about(), uptime_seconds, checks, ...(warnings.length > 0 && { warnings }) };
@@ -69,10 +67,7 @@ export function healthViews(deps: HealthDeps): HealthViews {
   };
 }
 
-/**
- * The configuration warnings, and those with which the VMs of a pool were created: only the kernel that runs them
- * knows.
- */
+/** The warnings of the configuration and of the VMs of a pool, which only their kernel knows. */
 async function warningsOf({ config, host, store }: HealthDeps): Promise<string[]> {
   const given = configWarnings(config.current(), host.kernel ?? '');
   if (!config.current().pool.enabled) return given;
@@ -81,14 +76,17 @@ async function warningsOf({ config, host, store }: HealthDeps): Promise<string[]
   return [...new Set([...given, ...vms.flatMap(({ warnings }) => warnings)])].slice(0, MOST_WARNINGS);
 }
 
-const word = ({ status }: Check): Check => ({ status });
-
-interface ProviderHealth {
-  provider: Provider;
-  healthy: boolean;
+async function timed(deps: HealthDeps, check: (deps: HealthDeps) => Promise<Outcome>): Promise<Check> {
+  const began = deps.clock.monotonic();
+  const { status, ...rest } = await check(deps);
+  return { status, latency_ms: Math.round((deps.clock.monotonic() - began) * 10) / 10, ...rest };
 }
 
-async function healthOfEach({ providers, probes }: HealthDeps): Promise<ProviderHealth[]> {
+const word = ({ status }: Check): Check => ({ status });
+
+type ProviderHealth = Awaited<ReturnType<typeof healthOfEach>>[number];
+
+function healthOfEach({ providers, probes }: HealthDeps) {
   return Promise.all(
     providers.all.map(async (provider) => {
       const { report } = await probes.readWithin(provider, PROBE_MS);
@@ -105,17 +103,15 @@ function isMissed({ probes, settings }: HealthDeps, { provider, healthy }: Provi
   return !healthy && (provider.kind === settings.defaultProvider || probes.wasHealthy(provider));
 }
 
-async function databaseCheck({ store, clock }: HealthDeps): Promise<Check> {
-  const began = clock.monotonic();
+async function databaseCheck({ store }: HealthDeps): Promise<Outcome> {
   const pulse = await store.ping().catch(asServiceError);
-  const latency_ms = Math.round((clock.monotonic() - began) * 10) / 10;
   const { damage, loss, isChecking } = store.condition();
   const failure = pulse instanceof ServiceError ? pulse : damage;
-  if (failure) return { status: 'failed', latency_ms, message: inFull(failure) };
-  if (loss) return { status: 'degraded', latency_ms, message: inFull(loss) };
+  if (failure) return { status: 'failed', message: inFull(failure) };
+  if (loss) return { status: 'degraded', message: inFull(loss) };
   const { commit_ms } = pulse as CommitSpeed;
-  if (commit_ms >= SLOW_COMMIT_MS) return { status: 'degraded', latency_ms, message: slow(commit_ms) };
-  return { status: 'ok', latency_ms, ...(isChecking && { message: 'All pages are being checked.' }) };
+  if (commit_ms >= SLOW_COMMIT_MS) return { status: 'degraded', message: slow(commit_ms) };
+  return { status: 'ok', ...(isChecking && { message: 'All pages are being checked.' }) };
 }
 
 const slow = (ms: number) =>
@@ -124,25 +120,20 @@ const slow = (ms: number) =>
 const inFull = ({ message, remedy }: ServiceError) => (remedy ? `${message} ${remedy}` : message);
 
 /** Workers without a recent heartbeat; a worker that signed off does not count. */
-async function workerCheck({ workerStats, clock }: HealthDeps): Promise<Check> {
-  const began = clock.monotonic();
+async function workerCheck({ workerStats }: HealthDeps): Promise<Outcome> {
   const stats = await workerStats().catch(() => undefined);
-  const latency_ms = Math.round((clock.monotonic() - began) * 10) / 10;
-  if (!stats) return { status: 'failed', latency_ms, message: 'The workers cannot be read.' };
+  if (!stats) return { status: 'failed', message: 'The workers cannot be read.' };
   const { stale } = stats.workers;
-  if (stale === 0) return { status: 'ok', latency_ms };
-  return { status: 'degraded', latency_ms, message: `Workers without a recent heartbeat: ${stale}.` };
+  if (stale === 0) return { status: 'ok' };
+  return { status: 'degraded', message: `Workers without a recent heartbeat: ${stale}.` };
 }
 
-async function providerCheck(deps: HealthDeps): Promise<Check> {
-  const began = deps.clock.monotonic();
+async function providerCheck(deps: HealthDeps): Promise<Outcome> {
   const all = await healthOfEach(deps);
-  const latency_ms = Math.round((deps.clock.monotonic() - began) * 10) / 10;
   const ill = all.filter(({ healthy }) => !healthy).map(({ provider: { kind } }) => kind);
   const isUseful = ill.length < all.length;
   const missed = all.filter((each) => isMissed(deps, each));
   const message = all.length === 0 ? 'No provider is enabled.' : `Not healthy: ${ill.join(', ')}.`;
-  if (isUseful && missed.length === 0)
-    return { status: 'ok', latency_ms, ...(ill.length > 0 && { message }) };
-  return { status: isUseful ? 'degraded' : 'failed', latency_ms, message };
+  if (isUseful && missed.length === 0) return { status: 'ok', ...(ill.length > 0 && { message }) };
+  return { status: isUseful ? 'degraded' : 'failed', message };
 }

@@ -3,8 +3,11 @@ import { withoutPathValues } from '../../domain/host-paths.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
 import type { ProviderItem } from '../../schema/provider.ts';
+import type { Snapshot } from '../../schema/snapshot.ts';
+import type { PoolStore } from '../../store/seam/pool.ts';
 import type { SandboxStore } from '../../store/store.ts';
-import type { ProviderViews } from '../api/system.ts';
+import type { PoolViews, ProviderViews, SnapshotViews } from '../api/system.ts';
+import type { Settings } from '../records/settings.ts';
 import type { Probed, Probes } from '../runtime/probes.ts';
 
 export interface ProviderViewDeps {
@@ -20,13 +23,10 @@ export function providerViews(deps: ProviderViewDeps): ProviderViews {
   const items = async (full = false) => {
     const probed = await Promise.all(providers.all.map((provider) => probes.read(provider)));
     const chosen = config.default === 'auto' ? firstHealthy(probed) : undefined;
-    return providers.all.map((provider, index) =>
-      item(
-        provider,
-        shownTo(full, probed[index] as Probed),
-        chosen === undefined ? provider.kind === config.default : index === chosen,
-      ),
-    );
+    return providers.all.map((provider, index) => {
+      const isDefault = chosen === undefined ? provider.kind === config.default : index === chosen;
+      return item(provider, shownTo(full, probed[index] as Probed), isDefault);
+    });
   };
   return {
     list: items,
@@ -56,10 +56,8 @@ function shownTo(full: boolean, { report, reason, ...rest }: Probed): Probed {
 
 /** The provider that `auto` chooses now; the first when none is healthy. */
 function firstHealthy(probed: readonly Probed[]): number {
-  return Math.max(
-    0,
-    probed.findIndex(({ report }) => report.healthy),
-  );
+  const index = probed.findIndex(({ report }) => report.healthy);
+  return Math.max(0, index);
 }
 
 function item({ kind, label, capabilities }: Provider, probed: Probed, isDefault: boolean): ProviderItem {
@@ -78,4 +76,32 @@ function item({ kind, label, capabilities }: Provider, probed: Probed, isDefault
 function healthOf({ report, latency_ms }: Probed): Pick<ProviderItem, 'healthy' | 'latency_ms' | 'error'> {
   const { healthy, message = 'The provider is not healthy.' } = report;
   return { healthy, latency_ms, ...(!healthy && { error: message }) };
+}
+
+/** Lists the snapshots of all providers, newest first. Throws what a provider throws. */
+export function snapshotViews({ providers }: { providers: Pick<ProviderSet, 'all'> }): SnapshotViews {
+  return {
+    list: async () => {
+      const signal = new AbortController().signal;
+      const found = await Promise.all(
+        providers.all.map(async (provider): Promise<Snapshot[]> => {
+          const snapshots = (await provider.snapshots?.(signal)) ?? [];
+          return snapshots.map((snapshot) => ({ ...snapshot, provider: provider.kind }));
+        }),
+      );
+      return found.flat().sort((one, other) => (one.created_at < other.created_at ? 1 : -1));
+    },
+  };
+}
+
+export function poolViews(deps: { settings: Settings; pool: Pick<PoolStore, 'usage'> }): PoolViews {
+  const limits = deps.settings.pool;
+  return {
+    status: async () => {
+      if (!limits) return { enabled: false };
+      const { max_vms, max_users_per_vm } = limits;
+      const { vms, users } = await deps.pool.usage();
+      return { enabled: true, vms, max_vms, total_users: users, max_users_per_vm };
+    },
+  };
 }

@@ -10,7 +10,7 @@ import type { EventDraft } from '../../schema/event.ts';
 import type { Quota } from '../../schema/quota.ts';
 import type { QuotaStore } from '../../store/seam/quotas.ts';
 import type { Caller } from '../api/caller.ts';
-import type { Quotas } from '../api/quotas.ts';
+import type { Quotas } from '../api/system.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 
@@ -30,12 +30,16 @@ export function quotaViews(deps: QuotasDeps): Quotas {
     ...quotaWrites(deps),
     list: async ({ limit = PAGE, cursor }, caller) => {
       const owner = visibleOwner(deps.settings, caller);
-      if (owner !== undefined) return { quotas: present(await quotas.get(owner)) };
+      if (owner !== undefined)
+        return { quotas: [await quotas.get(owner)].filter((quota) => quota !== undefined) };
       const after = cursor === undefined ? undefined : parseCursor(cursor);
       return paged(await quotas.list(limit + 1, after), limit);
     },
-    get: async (text, caller) =>
-      (await quotas.get(visible(deps, parseQuotaOwner(text), caller))) ?? fail(noQuota()),
+    get: async (text, caller) => {
+      const quota = await quotas.get(visible(deps, parseQuotaOwner(text), caller));
+      if (!quota) throw noQuota();
+      return quota;
+    },
     usage: async (text, caller) => {
       const owner_id = visible(deps, parseOwner(text, 'The owner'), caller);
       const { active_sandboxes, quota } = await quotas.usage(owner_id);
@@ -72,11 +76,11 @@ function quotaWrites(deps: QuotasDeps): Pick<Quotas, 'put' | 'delete'> {
 /** `owner_id`, if the caller may name it. The quota of another owner looks as if it did not exist. */
 function visible(deps: QuotasDeps, owner_id: string, caller: Caller): string {
   const own = visibleOwner(deps.settings, caller);
-  if (own !== undefined && own !== owner_id) throw anothersQuota();
-  return owner_id;
+  if (own === undefined || own === owner_id) return owner_id;
+  throw new ServiceError('not_found', 'There is no such quota.', {
+    remedy: 'An owner sees only its own quota; an admin key sees all.',
+  });
 }
-
-const present = (quota: Quota | undefined): Quota[] => (quota ? [quota] : []);
 
 function paged(found: Quota[], limit: number): { quotas: Quota[]; next_cursor?: string } {
   const quotas = found.slice(0, limit);
@@ -101,14 +105,4 @@ function noQuota(): ServiceError {
   return new ServiceError('not_found', 'The owner has no quota of its own.', {
     remedy: 'The defaults apply; its usage shows them.',
   });
-}
-
-function anothersQuota(): ServiceError {
-  return new ServiceError('not_found', 'There is no such quota.', {
-    remedy: 'An owner sees only its own quota; an admin key sees all.',
-  });
-}
-
-function fail(error: ServiceError): never {
-  throw error;
 }

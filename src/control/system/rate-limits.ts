@@ -7,13 +7,10 @@ import type { Clock, Ids, Timer } from '../../domain/ports.ts';
 import type { RateVerdict } from '../../domain/rate.ts';
 import { RateBuckets } from '../../domain/rate-buckets.ts';
 import type { Config } from '../../schema/config.ts';
-import type { RateLimits, RateStats } from '../api/rate-limits.ts';
+import type { RateLimits, RateStats } from '../api/system.ts';
 
 const MINUTE_MS = 60_000;
-/**
- * Wrong keys that block an address for everyone, in multiples of those that block it for callers without a recent
- * proof.
- */
+/** Wrong keys that block an address for everyone, in multiples of those that block it without a recent proof. */
 const GUESSES = 10;
 
 export interface RateLimitDeps {
@@ -25,7 +22,7 @@ export interface RateLimitDeps {
 export class BucketRateLimits implements RateLimits {
   readonly #deps: RateLimitDeps;
   readonly #salt: string;
-  #sets: BucketSets;
+  #sets: ReturnType<typeof bucketSets>;
   readonly #totals = { allowed_total: 0, limited_total: 0, failed_total: 0, blocked_total: 0 };
   #timer: Timer | undefined;
 
@@ -117,35 +114,17 @@ export class BucketRateLimits implements RateLimits {
   stats(): RateStats {
     const { enabled, key_by, requests_per_minute, burst, max_buckets } = this.#config;
     const { size: buckets, evicted: evicted_total } = this.#sets.calls;
-    return {
-      enabled,
-      key_by,
-      requests_per_minute,
-      burst,
-      max_buckets,
-      buckets,
-      evicted_total,
-      ...this.#totals,
-    };
+    const limits = { enabled, key_by, requests_per_minute, burst, max_buckets };
+    return { ...limits, buckets, evicted_total, ...this.#totals };
   }
 }
 
-interface BucketSets {
-  /** Buckets of owners, keys and addresses. */
-  calls: RateBuckets;
-  /** Buckets of keys whose calls count for owners. */
-  keys: RateBuckets;
-  /** Buckets of addresses that tried keys. */
-  guesses: RateBuckets;
-}
-
-function bucketSets(config: Config['rate_limit']): BucketSets {
-  return {
-    calls: bucketsOf(config, 1),
-    keys: bucketsOf(config, config.key_multiple),
-    guesses: bucketsOf(config, GUESSES),
-  };
-}
+/** Buckets of callers (owners, keys, addresses), of keys whose calls count for owners, of addresses that tried keys. */
+const bucketSets = (config: Config['rate_limit']) => ({
+  calls: bucketsOf(config, 1),
+  keys: bucketsOf(config, config.key_multiple),
+  guesses: bucketsOf(config, GUESSES),
+});
 
 /** Buckets with `multiple` times the tokens and the refill rate. */
 function bucketsOf(

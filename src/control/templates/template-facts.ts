@@ -1,5 +1,6 @@
 // Converts a template request to the stored record. It stores every value that applies, so that a template means the
 // same whatever the defaults become, and refuses a template that could never be spawned.
+import { defined } from '../../domain/defined.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { checkEnv, execArgv } from '../../domain/exec-request.ts';
@@ -16,38 +17,38 @@ export interface TemplateRules {
   providers: Pick<ProviderSet, 'get' | 'all'>;
 }
 
-/**
- * Throws `bad_request`, `not_found` for an unknown provider, `resource_limit` for a ttl or prewarm over its maximum.
- */
-export function templateFacts(asked: TemplateUpdate, rules: TemplateRules): TemplateFacts {
+/** Throws `bad_request`, `not_found` (provider), `resource_limit` for a ttl or prewarm over its maximum. */
+export function templateFacts(request: TemplateUpdate, rules: TemplateRules): TemplateFacts {
   const { settings, providers } = rules;
-  const { description, provider, network, metadata = {}, env = {}, setup = [], prewarm = 0 } = asked;
+  const { description, provider, network, metadata = {}, env = {}, setup = [], prewarm = 0 } = request;
   if (provider !== undefined) providers.get(provider);
-  const image = parseImage(asked.image, 'image');
+  const image = parseImage(request.image, 'image');
   refuseNowhere(image, provider, rules);
   checkEnv(env);
   refuseMasked(env);
   for (const command of setup) execArgv({ command });
-  if (prewarm > settings.maxPrewarm) throw tooManyWarm(settings.maxPrewarm);
-  return {
-    ...(description !== undefined && { description }),
+  const { maxPrewarm } = settings;
+  if (prewarm > maxPrewarm)
+    throw new ServiceError('resource_limit', 'prewarm is over the maximum.', {
+      remedy: `Ask for at most ${maxPrewarm}, or raise defaults.max_prewarm.`,
+      details: { reason: 'max_prewarm', max_prewarm: maxPrewarm },
+    });
+  return defined({
+    description,
     image,
-    ...(provider !== undefined && { provider }),
-    memory_mb: asked.memory_mb ?? settings.memory_mb,
-    vcpus: asked.vcpus ?? settings.vcpus,
-    ttl: formatDuration(boundedLifeMs(asked.ttl, settings.ttlMs, settings.ownerLimits)),
-    ...(network !== undefined && { network }),
+    provider,
+    memory_mb: request.memory_mb ?? settings.memory_mb,
+    vcpus: request.vcpus ?? settings.vcpus,
+    ttl: formatDuration(boundedLifeMs(request.ttl, settings.ttlMs, settings.ownerLimits)),
+    network,
     metadata,
     env,
     setup,
     prewarm,
-  };
+  });
 }
 
-/**
- * Throws the refusal of the image when every provider that may run it refuses it; providers of other workers have
- * their own rules.
- */
+/** Refuses an image that every provider here refuses; providers of other workers have their own rules. */
 function refuseNowhere(
   image: string,
   named: TemplateFacts['provider'],
@@ -57,11 +58,4 @@ function refuseNowhere(
   const possible = providers.all.filter(({ kind }) => wanted === 'auto' || wanted === kind);
   if (possible.every(({ refuseImage }) => refuseImage !== undefined))
     for (const { refuseImage } of possible) refuseImage?.(image);
-}
-
-function tooManyWarm(most: number): ServiceError {
-  return new ServiceError('resource_limit', 'prewarm is over the maximum.', {
-    remedy: `Ask for at most ${most}, or raise defaults.max_prewarm.`,
-    details: { reason: 'max_prewarm', max_prewarm: most },
-  });
 }

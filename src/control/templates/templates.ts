@@ -1,21 +1,30 @@
 // Templates as the edges see them (docs/design/api.md#templates).
-import { visibleOwner } from '../../domain/access.ts';
+import { isKeptApart, requireOwner, visibleOwner } from '../../domain/access.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import { type Cursor, formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { unmaskedEnv } from '../../domain/template.ts';
-import { formatTemplateKey, ownedKey, parseTemplateKey } from '../../domain/template-key.ts';
+import { maskedEnv, unmaskedEnv } from '../../domain/template.ts';
+import {
+  formatTemplateKey,
+  ownedKey,
+  parseTemplateKey,
+  type TemplateKey,
+} from '../../domain/template-key.ts';
 import type { Template, TemplateUpdate } from '../../schema/template.ts';
-import type { Replacement, TemplatePlace, TemplateStore } from '../../store/seam/templates.ts';
+import type {
+  Replacement,
+  TemplatePlace,
+  TemplateRecord,
+  TemplateStore,
+} from '../../store/seam/templates.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Templates } from '../api/templates.ts';
-import { knownTemplate, unknownTemplate } from '../records/find-template.ts';
+import type { Settings } from '../records/settings.ts';
 import type { Spawner } from '../spawn/spawn.ts';
+import { knownTemplate, unknownTemplate } from '../spawn/template-request.ts';
 import { type TemplateRules, templateFacts } from './template-facts.ts';
-import { meantBy, ownerOfNew, refuseChange } from './template-owner.ts';
 import { templatePage } from './template-page.ts';
-import { templateView } from './template-views.ts';
 
 const PAGE = 1000;
 /** How often an update is repeated when another one came between its read and its write. */
@@ -38,21 +47,28 @@ export function templates(deps: TemplatesDeps): Templates {
     list: async (query, caller, hold) => listTemplates(deps, query, caller, hold),
     get: async (name, caller) =>
       templateView(await knownTemplate(store, meantBy(settings, caller, name)), caller),
-    create: async (asked, caller) => {
-      const key = ownedKey(asked.name, ownerOfNew(settings, caller));
+    create: async (request, caller) => {
+      const key = ownedKey(request.name, ownerOfNew(settings, caller));
       const created_at = now();
       const stamps = { created_at, updated_at: created_at };
-      const template = { ...key, version: 1, ...templateFacts(asked, deps), ...stamps };
+      const template = { ...key, version: 1, ...templateFacts(request, deps), ...stamps };
       await store.create(template, LIMITS);
       templateChanged();
       return templateView(template, caller);
     },
-    update: async (name, asked, caller, { versions }) => {
-      if (asked.name !== undefined && asked.name !== name) throw otherName();
+    update: async (name, request, caller, { versions }) => {
+      if (request.name !== undefined && request.name !== name)
+        throw new ServiceError('bad_request', 'name is not the name in the path.', {
+          remedy: 'A template cannot be renamed. Leave name out.',
+        });
       const at = { updated_at: now(), ...(versions && { versions }) };
-      const replaced = await replace(deps, name, { asked, caller, at });
+      const replaced = await replace(deps, name, { request, caller, at });
       if (replaced.kind === 'absent') throw unknownTemplate();
-      if (replaced.kind === 'stale') throw stale(replaced.version);
+      if (replaced.kind === 'stale')
+        throw new ServiceError('precondition_failed', 'The template has changed since this version.', {
+          remedy: 'Get the current template and repeat the change.',
+          details: { version: replaced.version },
+        });
       templateChanged();
       return templateView(replaced.template, caller);
     },
@@ -62,37 +78,34 @@ export function templates(deps: TemplatesDeps): Templates {
       if (!(await store.delete(template))) throw unknownTemplate();
       templateChanged();
     },
-    spawn: (template, overrides, caller, { idempotencyKey: key }, signal) =>
-      spawner.spawn(
-        { ...overrides, template },
-        caller,
-        { key, path: `/templates/${template}/spawn` },
-        signal,
-      ),
+    spawn: (template, overrides, caller, options, signal) => {
+      const path = `/templates/${template}/spawn`;
+      return spawner.spawn({ ...overrides, template }, caller, { ...options, path }, signal);
+    },
   };
 }
 
 interface Change {
-  asked: TemplateUpdate;
+  request: TemplateUpdate;
   caller: Caller;
   at: { updated_at: string; versions?: readonly number[] };
 }
 
-/**
- * A caller that may not see the values of `env` can still change the rest: a value that comes back masked keeps its
- * current value.
- */
+/** A value of `env` that comes back masked keeps its current value: not every caller may see it. */
 async function replace(
   deps: TemplatesDeps,
   name: string,
-  { asked, caller, at }: Change,
+  { request, caller, at }: Change,
 ): Promise<Replacement> {
   const { templates: store, settings } = deps;
   for (let left = ATTEMPTS; ; left--) {
     const kept = await store.get(meantBy(settings, caller, name));
     if (kept) refuseChange(settings, caller, kept);
     const { env = {} } = kept ?? {};
-    const facts = templateFacts({ ...asked, ...(asked.env && { env: unmaskedEnv(asked.env, env) }) }, deps);
+    const facts = templateFacts(
+      { ...request, ...(request.env && { env: unmaskedEnv(request.env, env) }) },
+      deps,
+    );
     if (!kept) return { kind: 'absent' };
     const isWanted = at.versions?.includes(kept.version) ?? true;
     const replaced = await store.replace(kept, facts, {
@@ -110,7 +123,7 @@ async function listTemplates(
   hold: Hold,
 ): Promise<{ templates: Template[]; next_cursor?: string }> {
   const owner_id = visibleOwner(settings, caller);
-  const after = cursor === undefined ? undefined : placeOf(parseCursor(cursor));
+  const after = cursor === undefined ? undefined : positionOf(parseCursor(cursor));
   const filter = {
     limit: Math.min(limit, PAGE),
     ...(owner_id !== undefined && { owner_id }),
@@ -124,17 +137,40 @@ async function listTemplates(
   };
 }
 
-const placeOf = ({ created_at, id }: Cursor): TemplatePlace => ({ created_at, ...parseTemplateKey(id) });
+const positionOf = ({ created_at, id }: Cursor): TemplatePlace => ({ created_at, ...parseTemplateKey(id) });
 
-function otherName(): ServiceError {
-  return new ServiceError('bad_request', 'name is not the name in the path.', {
-    remedy: 'A template cannot be renamed. Leave name out.',
+type OwnerRules = Pick<Settings, 'enforce_owner'>;
+
+/**
+ * The owner of a new template: that of an owner's key, and with owner enforcement of every caller; undefined: it is
+ * shared. Throws `bad_request` as `requireOwner` does.
+ */
+export function ownerOfNew(rules: OwnerRules, caller: Caller): string | undefined {
+  requireOwner(rules, caller);
+  return rules.enforce_owner || caller.bound ? caller.owner : undefined;
+}
+
+/** The template that `caller` means by `name`. Throws `bad_request` as `requireOwner` does. */
+export function meantBy(rules: OwnerRules, caller: Caller, name: string): TemplateKey {
+  requireOwner(rules, caller);
+  return ownedKey(name, caller.owner);
+}
+
+/** Throws `forbidden` for a shared template unless `caller` is an administrator. */
+export function refuseChange(rules: OwnerRules, caller: Caller, { owner_id }: TemplateKey): void {
+  if (!isKeptApart(rules, caller) || owner_id !== undefined) return;
+  throw new ServiceError('forbidden', 'All owners share this template.', {
+    remedy: 'Only administrators can change it. Create your own template under another name.',
   });
 }
 
-function stale(version: number): ServiceError {
-  return new ServiceError('precondition_failed', 'The template has changed since this version.', {
-    remedy: 'Get the current template and repeat the change.',
-    details: { version },
-  });
+/** Empty maps and lists are left out; values of `env` are for admin keys. */
+export function templateView(template: TemplateRecord, { role }: Caller): Template {
+  const { metadata, env, setup, ...rest } = template;
+  return {
+    ...rest,
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(Object.keys(env).length > 0 && { env: role === 'admin' ? env : maskedEnv(env) }),
+    ...(setup.length > 0 && { setup }),
+  };
 }

@@ -12,8 +12,9 @@ import type { Config } from '../../schema/config.ts';
 import type { WorkerRecord } from '../../store/seam/workers.ts';
 import type { SandboxRecord, Store } from '../../store/store.ts';
 import type { Workers } from '../api/workers.ts';
+import type { Periodic } from '../async/periodic.ts';
 import { Leases } from './leases.ts';
-import { LocalWorker } from './local-worker.ts';
+import { localWorker } from './local-worker.ts';
 import { workerRegistry } from './registry.ts';
 import { WorkerSecrets } from './worker-secrets.ts';
 import { type WorkerStats, workerStats } from './worker-stats.ts';
@@ -36,7 +37,8 @@ export interface FleetDeps {
 export interface Fleet {
   terms: WorkerTerms;
   leases: Leases;
-  local: LocalWorker;
+  /** The heartbeats of this server. */
+  local: Periodic;
   stats: WorkerStats;
   /** Whether the last heartbeat of a worker lists the capability, and sessions. */
   can(worker_id: string, capability: string): boolean;
@@ -76,7 +78,7 @@ export function fleetOf(deps: FleetDeps): Fleet {
       const said = abilities.get(worker_id) ?? [];
       return said.includes(SESSIONS) && said.includes(capability);
     },
-    local: new LocalWorker(given),
+    local: localWorker(given),
     stats: workerStats(given),
     placement: ({ local, remote: others, sessions }) => ({
       local,

@@ -1,10 +1,11 @@
 // Monitors sandboxes of other workers and sets their rows by lease and heartbeat. Only the control plane declares a
 // sandbox lost; the worker has ended it by then.
-import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
 import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { LeaseRecord, WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import { KeyedQueue } from '../async/keyed-queue.ts';
+import { Periodic } from '../async/periodic.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
 import type { Rollback } from '../runtime/rollback.ts';
@@ -31,33 +32,30 @@ export interface LeaseMonitorDeps {
 export class LeaseMonitor {
   readonly #deps: LeaseMonitorDeps;
   readonly #abandoned = new KeyedQueue(() => ABANDONED_AT_ONCE);
-  #timer: Timer | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #stopped = false;
+  readonly #checks: Periodic;
+  #atStart = true;
 
   constructor(deps: LeaseMonitorDeps) {
     this.#deps = deps;
+    this.#checks = new Periodic(deps.clock, EVERY_MS, () => this.#check());
   }
 
   /** Checks now and every 5 s. Resolves after the first check; never rejects. */
   start(): Promise<void> {
-    return this.#run(true);
+    return this.#checks.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#timer?.cancel();
-    await this.#looking;
+    await this.#checks.stop();
     await this.#abandoned.stop();
   }
 
-  #run(atStart: boolean): Promise<void> {
-    this.#looking = this.#look(atStart)
-      .catch((error: unknown) => this.#deps.logger.warn({ err: error }, 'Could not check leases; retrying.'))
-      .finally(() => {
-        if (!this.#stopped) this.#timer = this.#deps.clock.after(EVERY_MS, () => void this.#run(false));
-      });
-    return this.#looking;
+  async #check(): Promise<void> {
+    const atStart = this.#atStart;
+    this.#atStart = false;
+    await this.#look(atStart).catch((error: unknown) =>
+      this.#deps.logger.warn({ err: error }, 'Could not check leases; retrying.'),
+    );
   }
 
   async #look(atStart: boolean): Promise<void> {
@@ -81,10 +79,7 @@ export class LeaseMonitor {
     else if (row) await this.#settle(row, overMs < 0 && this.#isFound(row, worker) ? 'running' : 'unhealthy');
   }
 
-  /**
-   * The process that was creating it has ended. Checks in this order because a spawn is in flight until its row leaves
-   * `creating`.
-   */
+  /** Checks in this order because a spawn is in flight until its row leaves `creating`. */
   async #unfinished(id: string): Promise<void> {
     const { store, spawns, rollback } = this.#deps;
     if (spawns.has(id)) return;

@@ -1,5 +1,5 @@
 // Leases as the control plane handles them: signed for their holder, renewed while their sandbox lives, expired by
-// monotonic time (lease-clock.ts).
+// monotonic time.
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { signLease } from '../../domain/lease.ts';
@@ -9,7 +9,6 @@ import type { Lease } from '../../schema/lease.ts';
 import type { RenewReply } from '../../schema/worker.ts';
 import type { LeaseRecord, LeaseStore } from '../../store/seam/workers.ts';
 import type { SandboxStore } from '../../store/store.ts';
-import { LeaseClock } from './lease-clock.ts';
 import type { WorkerSecrets } from './worker-secrets.ts';
 import type { WorkerTerms } from './worker-terms.ts';
 
@@ -25,11 +24,11 @@ export interface LeasesDeps {
 
 export class Leases {
   readonly #deps: LeasesDeps;
-  readonly #times: LeaseClock;
+  /** When leases end, by monotonic time: a wall clock that is set neither ends a lease early nor prolongs one. */
+  readonly #ends = new Map<string, { generation: number; at: number }>();
 
   constructor(deps: LeasesDeps) {
     this.#deps = deps;
-    this.#times = new LeaseClock(deps.clock, deps.terms.leaseMs);
   }
 
   /** The end of a lease that starts now. */
@@ -41,7 +40,7 @@ export class Leases {
   async acquired(id: string): Promise<Lease | undefined> {
     const lease = await this.#deps.leases.get(id);
     if (!lease) return undefined;
-    this.#times.granted(lease, this.#deps.terms.leaseMs);
+    this.#granted(lease, this.#deps.terms.leaseMs);
     return this.#signed(lease);
   }
 
@@ -53,9 +52,7 @@ export class Leases {
     return this.#signed({ ...lease, expires_at: this.#stamp(Math.max(leftMs, this.#deps.terms.leaseMs)) });
   }
 
-  /**
-   * Renews the lease. Throws `conflict` when `worker_id` does not hold it, it has expired, or its sandbox is ending.
-   */
+  /** Throws `conflict` when `worker_id` does not hold the lease, it has expired, or its sandbox is ending. */
   async renew({ worker_id, secret }: WorkerIdentity, resource_id: string, ttl?: string): Promise<RenewReply> {
     const { leases, sandboxes, terms, clock } = this.#deps;
     const ms = ttl === undefined ? terms.leaseMs : renewalMs(ttl, terms);
@@ -64,14 +61,16 @@ export class Leases {
     const lease = await leases.renew(resource_id, worker_id, this.#stamp(ms));
     const row = lease && (await sandboxes.get(resource_id));
     if (!lease || !row) throw notHeld();
-    this.#times.granted(lease, ms);
+    this.#granted(lease, ms);
     const leftMs = Math.max(0, Date.parse(row.expires_at) - clock.now());
-    return { lease: signLease(secret, termsOf(lease)), sandbox_ttl: formatDuration(wholeSeconds(leftMs)) };
+    return { lease: signLease(secret, termsOf(lease)), sandbox_ttl: formatDuration(fullSeconds(leftMs)) };
   }
 
   /** Milliseconds since its end; below 0 while it holds. */
   overMs(lease: LeaseRecord): number {
-    return this.#times.overMs(lease);
+    const known = this.#ends.get(lease.resource_id);
+    const end = known && known.generation >= lease.generation ? known : this.#firstSight(lease);
+    return this.#deps.clock.monotonic() - end.at;
   }
 
   /** The same for a sandbox; undefined when its lease is released. */
@@ -83,8 +82,25 @@ export class Leases {
   /** All leases; the ends of others are forgotten. */
   async list(): Promise<LeaseRecord[]> {
     const all = await this.#deps.leases.list();
-    this.#times.retain(all);
+    const ids = new Set(all.map(({ resource_id }) => resource_id));
+    for (const id of this.#ends.keys()) if (!ids.has(id)) this.#ends.delete(id);
     return all;
+  }
+
+  /** This generation holds for `ms` from now, or as long as the one before if that is longer. */
+  #granted({ resource_id, generation }: LeaseRecord, ms: number): void {
+    const at = this.#deps.clock.monotonic() + ms;
+    const known = this.#ends.get(resource_id)?.at ?? 0;
+    this.#ends.set(resource_id, { generation, at: Math.max(at, known) });
+  }
+
+  /** The timestamp counts only for a lease that was granted before this process started. */
+  #firstSight({ resource_id, generation, expires_at }: LeaseRecord): { generation: number; at: number } {
+    const { clock, terms } = this.#deps;
+    const leftMs = Math.min(Date.parse(expires_at) - clock.now(), terms.leaseMs);
+    const end = { generation, at: clock.monotonic() + leftMs };
+    this.#ends.set(resource_id, end);
+    return end;
   }
 
   #stamp(ms: number): string {
@@ -101,7 +117,7 @@ const termsOf = ({ resource_id, holder_id, generation, expires_at }: LeaseRecord
 };
 
 /** Durations on the wire are full seconds. */
-const wholeSeconds = (ms: number) => Math.ceil(ms / 1000) * 1000;
+const fullSeconds = (ms: number) => Math.ceil(ms / 1000) * 1000;
 
 function renewalMs(ttl: string, { leaseMs }: WorkerTerms): number {
   const ms = parseDuration(ttl, 'ttl');

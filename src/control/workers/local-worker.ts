@@ -1,9 +1,10 @@
 // This server as a worker: it registers at start and sends heartbeats as other workers do.
-import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { HeartbeatBody } from '../../schema/worker.ts';
 import type { WorkerStore } from '../../store/seam/workers.ts';
+import { Periodic } from '../async/periodic.ts';
 import type { WorkerTerms } from './worker-terms.ts';
 
 export interface LocalWorkerDeps {
@@ -16,49 +17,19 @@ export interface LocalWorkerDeps {
   logger: Logger;
 }
 
-export class LocalWorker {
-  readonly #deps: LocalWorkerDeps;
-  readonly #body: HeartbeatBody;
-  #timer: Timer | undefined;
-  #beating: Promise<void> = Promise.resolve();
-  #stopped = false;
-
-  constructor(deps: LocalWorkerDeps) {
-    this.#deps = deps;
-    this.#body = localHeartbeat(deps);
-  }
-
-  /** Resolves after the first heartbeat; never rejects. */
-  start(): Promise<void> {
-    this.#beating = this.#beat().finally(() => this.#again());
-    return this.#beating;
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#timer?.cancel();
-    await this.#beating;
-  }
-
-  #again(): void {
-    if (this.#stopped) return;
-    this.#timer = this.#deps.clock.after(this.#deps.terms.heartbeatMs, () => void this.start());
-  }
-
-  /** The limit of workers never excludes this server. */
-  async #beat(): Promise<void> {
-    const { workers, clock, logger } = this.#deps;
-    try {
-      await workers.heard(
-        LOCAL_WORKER,
-        this.#body,
-        new Date(clock.now()).toISOString(),
-        Number.MAX_SAFE_INTEGER,
+/** `start` resolves after the first heartbeat. */
+export function localWorker(deps: LocalWorkerDeps): Periodic {
+  const { workers, clock, logger, terms } = deps;
+  const body = localHeartbeat(deps);
+  return new Periodic(clock, terms.heartbeatMs, async () => {
+    const now = new Date(clock.now()).toISOString();
+    // The limit of workers never excludes this server.
+    await workers
+      .heard(LOCAL_WORKER, body, now, Number.MAX_SAFE_INTEGER)
+      .catch((error: unknown) =>
+        logger.warn({ err: error }, 'Could not write the heartbeat of this server; retrying.'),
       );
-    } catch (error) {
-      logger.warn({ err: error }, 'Could not write the heartbeat of this server; retrying.');
-    }
-  }
+  });
 }
 
 function localHeartbeat({ providers, host, version }: LocalWorkerDeps): HeartbeatBody {

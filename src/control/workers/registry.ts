@@ -5,9 +5,8 @@ import { hostFault } from '../../domain/outgoing-address.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { RateVerdict } from '../../domain/rate.ts';
 import { RateBuckets } from '../../domain/rate-buckets.ts';
-import type { WorkerIdentity } from '../../domain/worker-access.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { HeartbeatBody, Worker } from '../../schema/worker.ts';
+import type { Worker } from '../../schema/worker.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { Workers } from '../api/workers.ts';
 import type { Leases } from './leases.ts';
@@ -16,10 +15,7 @@ import { isStale, type WorkerTerms } from './worker-terms.ts';
 
 /** Heartbeats with a shared token could otherwise fill the table. */
 const MOST_WORKERS = 10_000;
-/**
- * Each heartbeat is a durable write. A worker sends at most one a second, and some more when it starts, drains or is
- * repaired.
- */
+/** A heartbeat is a durable write. A worker sends one a second, and some more when it starts, drains or is repaired. */
 const PACE = { burst: 10, refillMs: 500, max: MOST_WORKERS, ttlMs: 0 };
 
 export interface RegistryDeps {
@@ -51,19 +47,26 @@ export function workerRegistry(deps: RegistryDeps): Workers {
       if (id === LOCAL_WORKER) throw thisServer('It sends its own heartbeats.');
       if (identity) refuseHaste(paces.take(id, deps.clock.monotonic()));
       requireCallable(body.rpc_url, deps.allowLoopback);
-      return shown(await heard(deps, id, body, identity));
+      const worker = await workers.heard(id, body, now(), MOST_WORKERS);
+      if (identity) secrets.proved(id, identity.secret);
+      deps.learn([worker]);
+      roomChanged();
+      return shown(worker);
     },
     drain: async (id, drain) => {
       const worker = (await workers.drain(id, drain, now())) ?? unknown();
       if (!drain) roomChanged();
-      else if (id !== LOCAL_WORKER) await tell(deps, worker);
+      else if (id !== LOCAL_WORKER) await notify(deps, worker);
       return shown(worker);
     },
     remove: async (id) => {
       if (id === LOCAL_WORKER) throw thisServer('Drain it to keep sandboxes away.');
       const outcome = await workers.remove(id);
       if (outcome === 'absent') throw unknown();
-      if (outcome === 'busy') throw holdsSandboxes();
+      if (outcome === 'busy')
+        throw new ServiceError('conflict', 'The worker holds sandboxes.', {
+          remedy: 'Drain it, and remove it when they have ended.',
+        });
       secrets.forget(id);
     },
     renew: (identity, resource_id, ttl) => {
@@ -73,21 +76,8 @@ export function workerRegistry(deps: RegistryDeps): Workers {
   };
 }
 
-async function heard(
-  { workers, secrets, clock, roomChanged, learn }: RegistryDeps,
-  id: string,
-  body: HeartbeatBody,
-  identity: WorkerIdentity | undefined,
-): Promise<WorkerRecord> {
-  const worker = await workers.heard(id, body, new Date(clock.now()).toISOString(), MOST_WORKERS);
-  if (identity) secrets.proved(id, identity.secret);
-  learn([worker]);
-  roomChanged();
-  return worker;
-}
-
 /** A worker that cannot be called now gets the request with the answer to its next heartbeat. */
-async function tell({ shutdown, logger }: RegistryDeps, worker: WorkerRecord): Promise<void> {
+async function notify({ shutdown, logger }: RegistryDeps, worker: WorkerRecord): Promise<void> {
   try {
     await shutdown(worker);
   } catch (error) {
@@ -134,10 +124,4 @@ function unknown(): never {
 
 function thisServer(remedy: string): ServiceError {
   return new ServiceError('conflict', 'local is this server itself.', { remedy });
-}
-
-function holdsSandboxes(): ServiceError {
-  return new ServiceError('conflict', 'The worker holds sandboxes.', {
-    remedy: 'Drain it, and remove it when they have ended.',
-  });
 }

@@ -9,7 +9,7 @@ import { workerCapabilities } from '../../domain/worker-capabilities.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
-import { type Runtime, type Runtimes, runtimeSpec } from '../runtime/runtimes.ts';
+import { type Runtime, type Runtimes, runtimeRef, runtimeSpec } from '../runtime/runtimes.ts';
 import type { Fleet } from './fleet.ts';
 import { LOST_AFTER_MS } from './lease-monitor.ts';
 
@@ -27,7 +27,6 @@ const BRIEFLY_MS = 2000;
 
 export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
   const { leases } = deps.fleet;
-  const refOf = ({ runtime_id, id, epoch }: Runtime) => ({ runtime_id, id, epoch });
   return {
     create: async (plan, signal) => {
       const lease = await leases.acquired(plan.row.id);
@@ -38,7 +37,7 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
       const created = await provider.create({ ...spec, lease }, signal);
       return { ...created, warnings: [...warnings, ...created.warnings] };
     },
-    inspect: async (row, signal) => (await providerOf(deps, row)).inspect(refOf(row), signal),
+    inspect: async (row, signal) => (await workerOf(deps, row)).provider.inspect(runtimeRef(row), signal),
     destroy: async (row, signal) => {
       const overMs = await leases.overFor(row.id);
       if (overMs === undefined) return;
@@ -55,16 +54,16 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
 /** The lease may be renewed between reading it and the call; then its worker refuses the older one. */
 async function attached(deps: RemoteRuntimesDeps, row: Runtime, signal: AbortSignal): Promise<SandboxIo> {
   const { leases } = deps.fleet;
-  const { id, runtime_id, epoch } = row;
   const once = async () => {
-    const lease = await leases.toCall(id);
+    const lease = await leases.toCall(row.id);
     if (!lease) throw new ServiceError('unavailable', 'The worker no longer holds a lease of this sandbox.');
-    const attach = async () => (await providerOf(deps, row)).attach({ id, runtime_id, epoch, lease }, signal);
+    const attach = async () =>
+      (await workerOf(deps, row)).provider.attach({ ...runtimeRef(row), lease }, signal);
     return { lease, io: await attach().catch((error: unknown) => ({ error })) };
   };
   const first = await once();
   if (!('error' in first.io)) return first.io;
-  if ((await leases.toCall(id))?.generation === first.lease.generation) throw first.io.error;
+  if ((await leases.toCall(row.id))?.generation === first.lease.generation) throw first.io.error;
   const { io } = await once();
   if ('error' in io) throw io.error;
   return io;
@@ -84,8 +83,7 @@ async function whileLent(
   try {
     await withTimeout(bound, async (inTime) => {
       const lease = await leases.toCall(row.id);
-      const ref = { runtime_id: row.runtime_id, id: row.id, epoch: row.epoch };
-      if (lease) await (await providerOf(deps, row)).destroy({ ...ref, lease }, inTime);
+      if (lease) await (await workerOf(deps, row)).provider.destroy({ ...runtimeRef(row), lease }, inTime);
     });
   } catch (error) {
     const overMs = await leases.overFor(row.id);
@@ -99,8 +97,6 @@ function fitted(spec: RuntimeSpec, { capacity }: WorkerRecord): { spec: RuntimeS
   if (vcpus === spec.vcpus) return { spec, warnings: [] };
   return { spec: { ...spec, vcpus }, warnings: [`vcpus is ${vcpus}: the worker has no more.`] };
 }
-
-const providerOf = async (deps: RemoteRuntimesDeps, row: Runtime) => (await workerOf(deps, row)).provider;
 
 async function workerOf({ workers, fleet, remote }: RemoteRuntimesDeps, row: Runtime) {
   const worker = await workers.get(row.worker_id ?? LOCAL_WORKER);

@@ -25,7 +25,7 @@ export interface RemoteStatusDeps {
 export class RemoteStatus {
   readonly #deps: RemoteStatusDeps;
   /** When it was requested last, monotonic. */
-  readonly #asked = new Map<string, number>();
+  readonly #requests = new Map<string, number>();
   readonly #missing: MissingRuntimes;
 
   constructor(deps: RemoteStatusDeps) {
@@ -47,10 +47,10 @@ export class RemoteStatus {
 
   #isDue(id: string): boolean {
     const now = this.#deps.clock.monotonic();
-    const before = this.#asked.get(id);
+    const before = this.#requests.get(id);
     if (before !== undefined && now - before < KEPT_MS) return false;
-    if (this.#asked.size >= MOST_KEPT) this.#asked.clear();
-    this.#asked.set(id, now);
+    if (this.#requests.size >= MOST_KEPT) this.#requests.clear();
+    this.#requests.set(id, now);
     return true;
   }
 

@@ -1,6 +1,6 @@
 // Quotas of the control plane that tests of its edges work with: a map and notes of what was asked.
 import type { Caller } from '../../../src/control/api/caller.ts';
-import type { Quotas } from '../../../src/control/api/quotas.ts';
+import type { Quotas } from '../../../src/control/api/system.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import type { AdmissionDecision } from '../../../src/schema/admission.ts';
 import type { Quota } from '../../../src/schema/quota.ts';

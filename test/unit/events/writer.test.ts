@@ -1,6 +1,6 @@
 // The buffered writer on a fake clock and an append that is told what to do.
 import { expect, it } from 'vitest';
-import { type EventWriter, eventWriter } from '../../../src/events/writer.ts';
+import { type EventWriter, eventWriter } from '../../../src/events/batch-writer.ts';
 import type { Event, EventDraft } from '../../../src/schema/event.ts';
 import { fakeClock, recordingLogger } from '../../support/fakes/ports.ts';
 import { eventDraft } from '../../support/records.ts';

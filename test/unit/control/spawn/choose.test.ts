@@ -1,7 +1,11 @@
 // Which provider a spawn is planned for, where some are only at other workers.
 import { expect, it } from 'vitest';
-import { alternatives, type ChooseDeps, chooseProvider } from '../../../../src/control/spawn/choose.ts';
-import { isLocal } from '../../../../src/control/spawn/remote-provider.ts';
+import {
+  alternatives,
+  type ChooseDeps,
+  chooseProvider,
+  isLocal,
+} from '../../../../src/control/spawn/choose.ts';
 import type { Provider, ProviderSet } from '../../../../src/providers/provider.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import type { ProviderKind } from '../../../../src/schema/provider.ts';

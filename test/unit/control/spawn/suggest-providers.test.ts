@@ -1,6 +1,6 @@
 // A failure for want of an image names what works on this host.
 import { expect, it } from 'vitest';
-import { suggestProviders } from '../../../../src/control/spawn/suggest-providers.ts';
+import { suggestProviders } from '../../../../src/control/spawn/choose.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import { fakeDeps } from '../../../support/fakes/ports.ts';

@@ -1,6 +1,6 @@
 // Snapshots of all providers in one list.
 import { expect, it } from 'vitest';
-import { snapshotViews } from '../../../../src/control/system/snapshots.ts';
+import { snapshotViews } from '../../../../src/control/system/providers.ts';
 import type { RuntimeSnapshot } from '../../../../src/providers/provider.ts';
 import { fakeDeps } from '../../../support/fakes/ports.ts';
 import { fakeProvider } from '../../../support/fakes/provider.ts';
