@@ -70,8 +70,9 @@ export class Background {
       await Promise.all([deps.localWorker.start(), deps.leaseMonitor.start(), this.#reconcile(true)]);
     };
     deps.rates.start();
+    const inTime = this.#within(compared());
     await deps.keyRing.start();
-    if (!(await this.#within(compared())))
+    if (!(await inTime))
       deps.logger.warn({}, 'A provider is slow to list its runtimes; serving without waiting for it.');
     void this.#prewarm();
   }
