@@ -71,6 +71,11 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
       const { readTemplateImages } = await import('../store/sqlite/offline-reads.ts');
       return readTemplateImages(path);
     },
+    namedKeys: async (path, now) => {
+      if (!(await host.stat(path))) return [];
+      const { readValidKeys } = await import('../store/sqlite/offline-reads.ts');
+      return readValidKeys(path, now);
+    },
   };
 }
 

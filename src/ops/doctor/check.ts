@@ -9,7 +9,7 @@ import type { Config } from '../../schema/config.ts';
 import type { CheckResult, GroupResult, Verdict } from '../../schema/doctor.ts';
 import type { LintReport } from '../../schema/lint.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
-import type { KnownRuntimes, TemplateImage } from '../../store/sqlite/offline-reads.ts';
+import type { KnownRuntimes, TemplateImage, ValidKey } from '../../store/sqlite/offline-reads.ts';
 
 export interface Finding {
   verdict: Verdict;
@@ -79,6 +79,8 @@ export interface DoctorDeps {
   sharedSecrets(path: string): Promise<string[]>;
   /** The images of all templates, as `knownRuntimes` reads; none without a database. */
   templateImages(path: string): Promise<TemplateImage[]>;
+  /** The named keys that are valid at `now`, in ms since 1970, as `knownRuntimes` reads; none without a database. */
+  namedKeys(path: string, now: number): Promise<ValidKey[]>;
 }
 
 export interface CheckContext extends DoctorDeps {

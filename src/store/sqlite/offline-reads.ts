@@ -2,10 +2,11 @@
 // `not_found` if there is no file, otherwise like the store. A database with an older schema lacks some tables and columns.
 import type { Database } from 'better-sqlite3';
 import type { Event } from '../../schema/event.ts';
+import type { KeyScope } from '../../schema/key.ts';
 import type { Instance } from '../store.ts';
 import { isOurs } from './inspect.ts';
 import { withReader } from './reader.ts';
-import { type EventRow, fromEventRow } from './rows.ts';
+import { type EventRow, fromEventRow, parse } from './rows.ts';
 import { schemaDifferences } from './schema-differences.ts';
 
 export interface KnownRuntimes {
@@ -90,5 +91,29 @@ export function readTemplateImages(path: string): TemplateImage[] {
     const hasTable = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'templates'").get() !== undefined;
     if (!hasTable) return [];
     return db.prepare<[], TemplateImage>('SELECT name, image, provider FROM templates ORDER BY name').all();
+  });
+}
+
+/** What a check needs of a named key: neither its hash nor its prefix. */
+export interface ValidKey {
+  name: string;
+  scopes: KeyScope[];
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+}
+
+/** The named keys that are neither revoked nor expired at `now` (ms since 1970), sorted by name. */
+export function readValidKeys(path: string, now: number): ValidKey[] {
+  return withReader(path, (db) => {
+    const hasTable = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'keys'").get() !== undefined;
+    if (!hasTable || !isOurs(db)) return [];
+    return db
+      .prepare<[string], Omit<ValidKey, 'scopes'> & { scopes: string }>(
+        `SELECT name, scopes, created_at, expires_at, last_used_at FROM keys
+           WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) ORDER BY name`,
+      )
+      .all(new Date(now).toISOString())
+      .map((row) => Object.assign(row, { scopes: parse(row.scopes) as KeyScope[] }));
   });
 }

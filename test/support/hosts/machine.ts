@@ -9,7 +9,7 @@ import { providerSet } from '../../../src/providers/registry.ts';
 import type { Config } from '../../../src/schema/config.ts';
 import type { ProviderKind } from '../../../src/schema/provider.ts';
 import { SCHEMA_VERSION } from '../../../src/store/sqlite/migrate.ts';
-import type { TemplateImage } from '../../../src/store/sqlite/offline-reads.ts';
+import type { TemplateImage, ValidKey } from '../../../src/store/sqlite/offline-reads.ts';
 import { type FakeHostFacts, fakeHost } from '../fakes/host.ts';
 import { FAKE_START, fakeIds, seededRandom } from '../fakes/ports.ts';
 import { type TrialFault, trialProvider } from '../fakes/trial-provider.ts';
@@ -33,6 +33,8 @@ export interface Machine {
   sharedSecrets?: string[];
   /** Stored templates; container accepts only `alpine`. */
   templates?: TemplateImage[];
+  /** Named keys that are valid. */
+  keys?: ValidKey[];
   clock?: Clock;
   signal?: AbortSignal;
 }
@@ -120,6 +122,7 @@ export function machine(wrong: Machine = {}): DoctorDeps {
     },
     sharedSecrets: async () => wrong.sharedSecrets ?? [],
     templateImages: async () => wrong.templates ?? [],
+    namedKeys: async () => wrong.keys ?? [],
     knownRuntimes: async () => ({
       instance: SERVICE,
       names: new Set(['sb-known.1']),

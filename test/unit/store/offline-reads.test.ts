@@ -3,9 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { readKnownRuntimes } from '../../../src/store/sqlite/offline-reads.ts';
+import { readKnownRuntimes, readValidKeys } from '../../../src/store/sqlite/offline-reads.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { fakeDeps } from '../../support/fakes/ports.ts';
+import { databaseOfVersion } from '../../support/databases.ts';
+import { FAKE_START, fakeDeps } from '../../support/fakes/ports.ts';
+import { keyRecord } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
 it('names what may have a runtime, also while a server has the file', async () => {
@@ -37,4 +39,32 @@ it('knows nothing of a database that no server has used, and refuses what is non
   );
   expect(() => readKnownRuntimes(join(folder, 'text'))).toThrow();
   expect(() => readKnownRuntimes(join(folder, 'nowhere'))).toThrow('The file does not exist.');
+});
+
+it('reads the named keys that are valid, without what is stored of their texts', async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'svc.db');
+  const store = await openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });
+  const at = (ms: number) => new Date(FAKE_START + ms).toISOString();
+  const bounds = { most: 9, most_of_owner: 9 };
+  const made = [
+    keyRecord({ name: 'b', scopes: ['admin'], last_used_at: at(-5) }),
+    keyRecord({ name: 'a', expires_at: at(1) }),
+    keyRecord({ name: 'expired', expires_at: at(0) }),
+    keyRecord({ name: 'revoked', revoked_at: at(-1), revoked_by: 'x' }),
+  ];
+  for (const key of made) await store.keys.create(key, bounds);
+  expect(readValidKeys(path, FAKE_START)).toEqual([
+    {
+      ...{ name: 'a', scopes: ['use'], created_at: made[1]?.created_at },
+      ...{ expires_at: at(1), last_used_at: null },
+    },
+    {
+      ...{ name: 'b', scopes: ['admin'], created_at: made[0]?.created_at },
+      ...{ expires_at: null, last_used_at: at(-5) },
+    },
+  ]);
+  await store.close();
+  databaseOfVersion(join(folder, 'old.db'), 14);
+  expect(readValidKeys(join(folder, 'old.db'), FAKE_START)).toEqual([]);
 });

@@ -14,6 +14,7 @@ import {
   warn,
 } from '../check.ts';
 import { lockOwner } from '../lock-owner.ts';
+import { NAMED_KEYS } from './named-keys.ts';
 import { TEMPLATE_IMAGES } from './template-images.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -147,6 +148,7 @@ export const DATABASE: CheckGroup = {
     { name: 'schema', title: 'Schema', look: schema },
     { name: 'shared_templates', title: 'Shared templates', look: sharedTemplates },
     TEMPLATE_IMAGES,
+    NAMED_KEYS,
   ],
 };
 

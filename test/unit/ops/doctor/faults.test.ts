@@ -6,7 +6,9 @@ import { dirname, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { planDoctor } from '../../../../src/ops/doctor/doctor.ts';
 import type { Verdict } from '../../../../src/schema/doctor.ts';
+import type { ValidKey } from '../../../../src/store/sqlite/offline-reads.ts';
 import { ioError } from '../../../support/fakes/host.ts';
+import { FAKE_START } from '../../../support/fakes/ports.ts';
 import { DATABASE, databaseHead, type Machine, machine } from '../../../support/hosts/machine.ts';
 
 async function examine(wrong: Machine = {}, probe = true) {
@@ -71,6 +73,14 @@ function linkedFile(): string {
   linkSync(path, `${path}.link`);
   afterAll(() => rmSync(dirname(path), { recursive: true }));
   return path;
+}
+const keyFacts = (facts: Partial<ValidKey> = {}): ValidKey =>
+  Object.assign(
+    { name: 'ci', scopes: ['use'] as const, created_at: inDays(-1), expires_at: null, last_used_at: null },
+    facts,
+  );
+function inDays(days: number): string {
+  return new Date(FAKE_START + days * 86_400_000).toISOString();
 }
 const limits = (files: string, processes: string) => ({
   '/proc/self/limits': `Max processes             ${processes}   ${processes}   processes\nMax open files            ${files}   ${files}   files\n`,
@@ -142,6 +152,19 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
     'database.template_images',
     'warn',
     { templates: [{ name: 'py', image: 'py', provider: 'userspace' }] },
+  ],
+  ['a key expires within 7 days', 'database.keys', 'warn', { keys: [keyFacts({ expires_at: inDays(6) })] }],
+  [
+    "an administrator's key was not used for 90 days",
+    'database.keys',
+    'warn',
+    { keys: [keyFacts({ scopes: ['admin'], last_used_at: inDays(-91) })] },
+  ],
+  [
+    "an administrator's key was never used",
+    'database.keys',
+    'warn',
+    { keys: [keyFacts({ scopes: ['admin'], created_at: inDays(-91) })] },
   ],
   ['it is no database', 'database.schema', 'fail', { files: { [DATABASE]: 'hello' } }],
   [
@@ -269,6 +292,27 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
 it.each(FAULTS)('%s: %s alone says so', async (_, id, verdict, wrong) => {
   const found = (await examine(wrong)).filter((check) => bad(check.verdict));
   expect(found.map((check) => [check.id, check.verdict])).toEqual([[id, verdict]]);
+});
+
+it('names the keys that need somebody, and the commands', async () => {
+  const old = keyFacts({ scopes: ['admin'], created_at: inDays(-400) });
+  const keys = [
+    keyFacts({ name: 'soon', expires_at: inDays(6) }),
+    keyFacts({ name: 'later', expires_at: inDays(8) }),
+    keyFacts({ name: 'user', created_at: inDays(-400), last_used_at: inDays(-300) }),
+    Object.assign({}, old, { name: 'root', last_used_at: inDays(-89) }),
+  ];
+  const about = async (more: ValidKey[]) =>
+    (await examine({ keys: keys.slice(more.length === 0 ? 1 : 0).concat(more) })).find(
+      ({ id }) => id === 'database.keys',
+    );
+  expect(await about([])).toMatchObject({ verdict: 'pass' });
+  const unused = Array.from({ length: 21 }, (_, n) => Object.assign({}, old, { name: `root-${n}` }));
+  const found = await about(unused);
+  expect(found?.message).toMatch(
+    /^These named keys expire within 7 days: soon\. .*: root-0, .*root-19 and 1 more\.$/,
+  );
+  expect(found?.fix).toMatch(/svc key rotate .* svc key revoke /);
 });
 
 it('whatever fails says what to do, and what was seen', async () => {
