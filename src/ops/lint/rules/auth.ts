@@ -4,6 +4,8 @@ import { ENOUGH_BITS, isPlaceholder, keyBits } from '../key-strength.ts';
 import { findingIf, type LintFacts, type RuleFinding, rulesOf } from '../rule.ts';
 
 const DAY_MS = 86_400_000;
+/** An hour of 27 calls a second. */
+const LEAST_RECORDS = 100_000;
 const PREVIOUS_KEYS = ['auth.api_key_previous', 'auth.admin_api_key_previous'];
 const FRESH_KEY = 'openssl rand -base64 32';
 
@@ -184,5 +186,16 @@ export const AUTH_RULES = rulesOf('auth', [
       secrets.flatMap(({ key }) =>
         findingIf(PREVIOUS_KEYS.includes(key), { key, message: `${key} is still valid.` }),
       ),
+  },
+  {
+    id: 'SVC113',
+    key: 'audit.max_records',
+    title: 'The audit of calls inside sandboxes is short.',
+    why: 'With audit.execs, each command, file change and preview link is a record. The service keeps calls about sandboxes only among the newest audit.max_records, so a busy hour can remove the creation of a sandbox from the audit.',
+    remedy: `Set audit.max_records to ${LEAST_RECORDS} or more, or set audit.execs to false.`,
+    example: 'audit:\n  execs: true\n  max_records: 1000000\n',
+    level: 'warning',
+    production: 'warning',
+    check: ({ config: { audit } }) => findingIf(audit.execs && audit.max_records < LEAST_RECORDS),
   },
 ]);
