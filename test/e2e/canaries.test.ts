@@ -232,6 +232,7 @@ it('is told nothing of them: log, diagnostics, metrics, audit, errors, arguments
   for (const text of named) expect(outputs.get('/admin/audit')).not.toContain(text);
   const streamed = await api(server.url).raw('/events?follow=false&since=0', { headers: admin() });
   keep('events', await streamed.text());
+  expect(outputs.get('events')).toContain('event: exec.started');
   const bundle = join(home, 'bundle.json');
   const client = { ...server.env, SVC_SERVER: server.url, SVC_API_KEY: CANARIES[1]! };
   const made = await runCli(['support', 'bundle', bundle, '--include-server'], client);
