@@ -13,15 +13,15 @@ export function agentEnd({ lifeEnds }: WorkerSandbox): number {
 }
 
 /** Passes a lifetime that changed to the agent. Rejects when the agent does not agree. */
-export async function passLifetime({ providers, clock }: WorkerParts, own: WorkerSandbox): Promise<void> {
+export async function passLifetime({ sessions, clock }: WorkerParts, own: WorkerSandbox): Promise<void> {
   const end = agentEnd(own);
   if (own.agentEnds !== undefined && Math.abs(own.agentEnds - end) <= ROUNDING_MS) return;
-  const { provider } = own.record;
-  const io = await providers.get(provider).attach(refOf(own.record), unaborted());
+  // The session that control planes use: a second one would end it, and with it their commands.
+  const { io, release } = await sessions.acquire(refOf(own.record), unaborted());
   try {
     await io.setDeadline?.(Math.max(0, end - clock.monotonic()) + AGENT_GRACE_MS);
     own.agentEnds = end;
   } finally {
-    io.close();
+    release();
   }
 }

@@ -39,16 +39,29 @@ async function recorded(deed: () => Promise<unknown>) {
 const call = (method: string, path: string, headers: Record<string, string> = ADMIN) =>
   fetch(http.base + path, { method, headers });
 
+/** Of calls that do not answer 200: the samples name a key that does not exist. */
+const STATUSES: Record<string, number> = {
+  createKey: 201,
+  getKey: 404,
+  rotateKey: 404,
+  revokeKey: 404,
+};
+
 describe('every admin call is recorded', () => {
   it.each(ROUTE_IDS.filter((id) => SAMPLES[id].kind === 'admin' && !id.includes('Quota')))(
     '%s',
     async (id) => {
       const record = await recorded(() => askSample(http.base, id, { ...ADMIN, 'x-user-id': ' ann ' }));
       expect(record).toMatchObject({
-        ...{ actor: 'admin:X-Admin-API-Key', user_id: 'ann', status: 200, remote_addr: '127.0.0.1' },
+        ...{
+          actor: 'admin:X-Admin-API-Key',
+          user_id: 'ann',
+          status: STATUSES[id] ?? 200,
+          remote_addr: '127.0.0.1',
+        },
         ...{ user_agent: 'node', duration_ms: expect.any(Number), request_id: expect.any(String) },
       });
-      expect(record.path).toMatch(/^\/api\/v1\/admin\/[a-z/]+$/);
+      expect(record.path).toMatch(/^\/api\/v1\/admin\/[a-z0-9/-]+$/i);
       expect(record.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     },
   );

@@ -153,6 +153,12 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
     await client.destroy(made.id);
   });
 
+  it('goes on with a command while its end is moved', async () => {
+    const running = client.exec(sandbox.id, { command: 'sleep 3; echo done' });
+    for (const ttl of ['2h', '3h']) await client.extend(sandbox.id, ttl);
+    expect(await running).toMatchObject({ exit_code: 0, stdout: 'done\n' });
+  });
+
   it('outlives a restart of its worker, detached commands with their output', async () => {
     const { exec_id } = await client.exec(sandbox.id, {
       command: 'echo before; sleep 4; echo after',
