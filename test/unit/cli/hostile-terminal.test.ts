@@ -33,6 +33,10 @@ const idOf = (file: string) => file.slice(0, -'.ts'.length).replaceAll('/', ':')
 const ARGUMENTS: Record<string, string[]> = {
   audit: [],
   'exec:list': ['sb'],
+  'key:create': ['k'],
+  'key:list': [],
+  'key:revoke': ['k'],
+  'key:rotate': ['k'],
   'provider:get': ['p'],
   'provider:list': [],
   'provider:test': [],
@@ -90,6 +94,7 @@ const NOT_CALLED = [
     'exec:output',
     'exec:signal',
     'sandbox:cat',
+    'sandbox:clean',
     'sandbox:cp',
     'sandbox:exec',
     'sandbox:run',

@@ -30,7 +30,7 @@ describe('the client', () => {
     });
     expect(await client.get(sandbox.id)).toEqual(sandbox);
     expect((await client.extend(sandbox.id, '2h')).id).toBe(sandbox.id);
-    expect(lastAsked()?.args).toEqual([sandbox.id, '2h']);
+    expect(lastAsked()?.args).toEqual([sandbox.id, { ttl: '2h' }]);
     await client.destroy(sandbox.id);
     expect(lastAsked()?.method).toBe('sandboxes.destroy');
     expect(await client.prune()).toEqual({ pruned: 3 });
