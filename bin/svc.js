@@ -17,7 +17,9 @@ function isLint() {
 }
 
 function isClient() {
-  return command !== undefined && require('../dist/fast-path/client.json').includes(`${topic} ${command}`);
+  const isKnown =
+    command !== undefined && require('../dist/fast-path/client.json').includes(`${topic} ${command}`);
+  return isKnown && !rest.includes('--local');
 }
 
 function runClient() {

@@ -2,7 +2,7 @@
 import { Flags } from '@oclif/core';
 import { doctorHere } from '../src/app/doctor.ts';
 import { runChecks } from '../src/cli/check-progress.ts';
-import { configFlag } from '../src/cli/config-flags.ts';
+import { configFlag } from '../src/cli/config-flag.ts';
 import { doctorText, findingsText } from '../src/cli/doctor-view.ts';
 import { INTERRUPTED, interruptible } from '../src/cli/interruption.ts';
 import { print } from '../src/cli/print.ts';

@@ -1,7 +1,7 @@
 // svc serve
 import { Flags } from '@oclif/core';
 import { runServer } from '../src/app/run-server.ts';
-import { configFlag } from '../src/cli/config-flags.ts';
+import { configFlag } from '../src/cli/config-flag.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 
 export default class Serve extends SvcCommand {

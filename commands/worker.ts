@@ -1,7 +1,7 @@
 // svc worker
 import { Flags } from '@oclif/core';
 import { runWorker, runWorkerOnce } from '../src/app/run-worker.ts';
-import { configFlag } from '../src/cli/config-flags.ts';
+import { configFlag } from '../src/cli/config-flag.ts';
 import { line } from '../src/cli/print.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 

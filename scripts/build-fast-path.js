@@ -72,9 +72,20 @@ const SELDOM = [
   '*/llhttp-wasm.js',
 ];
 
-/** Asks a server, and looks at nothing of this machine. */
+/** Asks a server, and looks at nothing of this machine unless it loads that later. */
 const isOfClient = (source) =>
-  /cli\/(?:connection|exec-command)\.ts'/.test(source) && !/src\/(?:app|ops|config)\//.test(source);
+  /cli\/(?:connection|client-command|exec-command)\.ts'/.test(source) &&
+  !/from '[^']*src\/(?:app|ops|config)\//.test(source);
+
+/** `--local` works on this machine; bin/svc.js leaves such calls to oclif. */
+const localParts = {
+  name: 'local-parts',
+  setup(build) {
+    build.onResolve({ filter: /\/src\/(?:app|ops)\// }, ({ path, kind }) =>
+      kind === 'dynamic-import' ? { path, external: true } : undefined,
+    );
+  },
+};
 
 /** Writes dist/fast-path/client.cjs, all commands that ask a server, and the list of their names. */
 export async function buildClientPath(root) {
@@ -85,7 +96,7 @@ export async function buildClientPath(root) {
     .sort();
   await build({
     ...BUNDLE,
-    plugins: [lazyRequires, undiciAgent, wsClient, pureSchemas],
+    plugins: [localParts, lazyRequires, undiciAgent, wsClient, pureSchemas],
     absWorkingDir: root,
     stdin: { contents: clientEntry(paths), resolveDir: root, sourcefile: 'client.js' },
     outfile: 'dist/fast-path/client.cjs',

@@ -1,6 +1,6 @@
 // svc config explain
 import { Args } from '@oclif/core';
-import { configFlag } from '../../src/cli/config-flags.ts';
+import { configFlag } from '../../src/cli/config-flag.ts';
 import { explainedText, explainKey } from '../../src/cli/config-view.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { loadProcessConfig } from '../../src/config/process-config.ts';

@@ -1,6 +1,6 @@
 // svc config show
 
-import { configFlag } from '../../src/cli/config-flags.ts';
+import { configFlag } from '../../src/cli/config-flag.ts';
 import { configTable, shownConfig } from '../../src/cli/config-view.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { loadProcessConfig } from '../../src/config/process-config.ts';

@@ -1,7 +1,7 @@
 // svc image build
 import { Args, Flags } from '@oclif/core';
 import { imageBuildHere } from '../../src/app/images.ts';
-import { configFlag } from '../../src/cli/config-flags.ts';
+import { configFlag } from '../../src/cli/config-flag.ts';
 import { imageBuiltText, STAGE_WORDS } from '../../src/cli/image-view.ts';
 import { OperatorCommand } from '../../src/cli/operator-command.ts';
 import { parseDiskSize } from '../../src/cli/size-flag.ts';

@@ -1,6 +1,6 @@
 // svc image list
 import { imagePlacesHere } from '../../src/app/images.ts';
-import { configFlag } from '../../src/cli/config-flags.ts';
+import { configFlag } from '../../src/cli/config-flag.ts';
 import { imageTable } from '../../src/cli/image-view.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { imageItems } from '../../src/ops/image/images.ts';

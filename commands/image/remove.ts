@@ -1,7 +1,7 @@
 // svc image remove
 import { Args } from '@oclif/core';
 import { imagePlacesHere } from '../../src/app/images.ts';
-import { configFlag } from '../../src/cli/config-flags.ts';
+import { configFlag } from '../../src/cli/config-flag.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';

@@ -3,7 +3,7 @@ import { Args, Flags } from '@oclif/core';
 import { conformanceHere } from '../../src/app/conformance.ts';
 import { runChecks } from '../../src/cli/check-progress.ts';
 import { ClientCommand } from '../../src/cli/client-command.ts';
-import { configFlag } from '../../src/cli/config-flags.ts';
+import { configFlag } from '../../src/cli/config-flag.ts';
 import { doctorText } from '../../src/cli/doctor-view.ts';
 import { INTERRUPTED, interruptible } from '../../src/cli/interruption.ts';
 import { providerTestTable } from '../../src/cli/provider-view.ts';

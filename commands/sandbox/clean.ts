@@ -1,7 +1,7 @@
 // svc sandbox clean
 import { Flags } from '@oclif/core';
 import { localSandboxes } from '../../src/app/local-sandboxes.ts';
-import { configFlag } from '../../src/cli/config-flags.ts';
+import { configFlag } from '../../src/cli/config-flag.ts';
 import { cleanText } from '../../src/cli/local-sandbox-view.ts';
 import { OperatorCommand } from '../../src/cli/operator-command.ts';
 import { cleanLocal } from '../../src/ops/local-sandboxes.ts';

@@ -1,16 +1,17 @@
 // svc sandbox list
 import { Flags } from '@oclif/core';
-import { localSandboxes } from '../../src/app/local-sandboxes.ts';
-import { configFlag } from '../../src/cli/config-flags.ts';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
+import { configFlag } from '../../src/cli/config-flag.ts';
+import { clientFlags } from '../../src/cli/connection.ts';
+import { interruptible } from '../../src/cli/interruption.ts';
+import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { localTable } from '../../src/cli/local-sandbox-view.ts';
-import { OperatorCommand } from '../../src/cli/operator-command.ts';
 import { sandboxTable } from '../../src/cli/sandbox-view.ts';
 import { pairs } from '../../src/cli/spawn-flags.ts';
-import { listLocal } from '../../src/ops/local-sandboxes.ts';
+import type { LocalReport } from '../../src/schema/local-sandbox.ts';
 import { SANDBOX_STATES } from '../../src/schema/sandbox-states.ts';
 
-export default class SandboxList extends OperatorCommand {
+export default class SandboxList extends ClientCommand {
   static override summary = 'List sandboxes, newest first.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
@@ -44,7 +45,7 @@ export default class SandboxList extends OperatorCommand {
     if (flags.local) return this.#local(flags.config);
     const labels = Object.entries(pairs(flags.metadata ?? [], '--metadata'));
     return this.show(
-      await connect(flags).listAll(
+      await this.connect(flags).listAll(
         {
           ...(flags.state && { state: flags.state }),
           ...(flags.owner && { owner_id: flags.owner }),
@@ -60,7 +61,15 @@ export default class SandboxList extends OperatorCommand {
   }
 
   async #local(file: string | undefined) {
-    const report = await this.watched({}, ({ signal }) => listLocal(localSandboxes(file), signal));
+    // Loaded here, so that a list of the server's sandboxes starts without them.
+    const [{ localSandboxes }, { listLocal }] = await Promise.all([
+      import('../../src/app/local-sandboxes.ts'),
+      import('../../src/ops/local-sandboxes.ts'),
+    ]);
+    const report = await interruptible<LocalReport | undefined>(
+      (signal) => withLocalErrors(listLocal(localSandboxes(file), signal)),
+      () => undefined,
+    );
     return report && this.show(report, (left) => localTable(left, Date.now()));
   }
 }

@@ -3,7 +3,7 @@ import { Args, Flags } from '@oclif/core';
 import { bundleSources } from '../../src/app/bundle-sources.ts';
 import { bundleText, previewText } from '../../src/cli/bundle-view.ts';
 import { ClientCommand } from '../../src/cli/client-command.ts';
-import { configFlag } from '../../src/cli/config-flags.ts';
+import { configFlag } from '../../src/cli/config-flag.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { previewBundle, writeBundle } from '../../src/ops/support/bundle.ts';

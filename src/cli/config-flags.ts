@@ -1,12 +1,7 @@
 // Flags of commands that read the configuration: its file, and the database that it or a flag names.
 import { Flags } from '@oclif/core';
 import { loadProcessConfig } from '../config/process-config.ts';
-
-export const configFlag = Flags.string({
-  description:
-    'Configuration file, read alone; defaults to SVC_CONFIG, then ./svc.yaml over ~/.svc/config.yaml.',
-  helpValue: '<file>',
-});
+import { configFlag } from './config-flag.ts';
 
 export const databaseFlags = {
   database: Flags.string({

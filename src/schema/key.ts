@@ -1,6 +1,6 @@
 // Named keys (docs/keys.md). The key itself is in the answer that makes it, and nowhere else.
 import { type Static, Type } from 'typebox';
-import { described } from './described.ts';
+import { DESCRIBED, described } from './described.ts';
 import { Cursor, duration, Owner, PositiveDuration } from './text-rules.ts';
 
 /** Each includes those before it. */
@@ -50,7 +50,17 @@ export const KeyCreate = Type.Object(
     ttl: ttl('The key expires after this time. Without it, it does not expire.'),
     format,
   },
-  { $id: 'KeyCreate', additionalProperties: false },
+  {
+    $id: 'KeyCreate',
+    additionalProperties: false,
+    // A key of one owner cannot have the scope admin.
+    [DESCRIBED]: {
+      not: {
+        required: ['owner_id', 'scopes'],
+        properties: { scopes: { contains: { const: 'admin' } } },
+      },
+    },
+  },
 );
 export type KeyCreate = Static<typeof KeyCreate>;
 
@@ -68,7 +78,14 @@ export const KeyRotate = Type.Object(
       }),
     ),
   },
-  { $id: 'KeyRotate', additionalProperties: false },
+  {
+    $id: 'KeyRotate',
+    additionalProperties: false,
+    // They exclude each other.
+    [DESCRIBED]: {
+      anyOf: [{ properties: { replace: { const: false } } }, { not: { required: ['overlap'] } }],
+    },
+  },
 );
 export type KeyRotate = Static<typeof KeyRotate>;
 

@@ -1,6 +1,6 @@
 // svc worker token create
 import { Args, Flags } from '@oclif/core';
-import { configFlag } from '../../../src/cli/config-flags.ts';
+import { configFlag } from '../../../src/cli/config-flag.ts';
 import { line } from '../../../src/cli/print.ts';
 import { SvcCommand } from '../../../src/cli/svc-command.ts';
 import { WORKER_AUDIENCES } from '../../../src/domain/worker-token.ts';

@@ -1,6 +1,6 @@
 // svc worker token verify
 import { Args, Flags } from '@oclif/core';
-import { configFlag } from '../../../src/cli/config-flags.ts';
+import { configFlag } from '../../../src/cli/config-flag.ts';
 import { SvcCommand } from '../../../src/cli/svc-command.ts';
 import { tokenGiven, verdictText } from '../../../src/cli/worker-token-view.ts';
 import { WORKER_AUDIENCES } from '../../../src/domain/worker-token.ts';
