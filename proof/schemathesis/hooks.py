@@ -36,9 +36,13 @@ failures = []
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
     """Texts of thousands of characters take seconds to make: they are cut, and longer ones are not tried here."""
+    schemas = raw_schema["components"]["schemas"]
+    answer = json.dumps(schemas["AuditRecord"])
     shorten(raw_schema)
+    # In answers only, and the server may have longer texts than are sent here.
+    schemas["AuditRecord"] = json.loads(answer)
     # The description shows a simple pattern, which also matches text that is not a cursor.
-    raw_schema["components"]["schemas"]["Cursor"]["pattern"] = CURSOR
+    schemas["Cursor"]["pattern"] = CURSOR
 
 
 def shorten(schema):
