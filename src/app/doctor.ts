@@ -9,9 +9,12 @@ import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
 import type { DoctorDeps } from '../ops/doctor/check.ts';
 import { lintConfig } from '../ops/lint/lint.ts';
+import type { ProviderSet } from '../providers/provider.ts';
 import { providerRegistry } from '../providers/registry.ts';
+import type { Config } from '../schema/config.ts';
 import { SECRET_PATHS } from '../schema/config-keys.ts';
 import { envName } from '../schema/config-walk.ts';
+import type { Operator } from './operator.ts';
 import { processLedger } from './process-ledger.ts';
 
 /** Drops provider logs because the report contains their findings. */
@@ -22,6 +25,26 @@ export const SILENT: Logger = {
   error: () => {},
   child: () => SILENT,
 };
+
+/** The providers of `config` on this machine, for commands that report by themselves what they find. */
+export function silentProviders(
+  { host, clock, random }: Pick<Operator, 'host' | 'clock' | 'random'>,
+  config: Config,
+  instance: Parameters<DoctorDeps['openProviders']>[1],
+): Promise<ProviderSet> {
+  return providerRegistry({
+    host,
+    clock,
+    random,
+    instance,
+    ledger: processLedger(config, clock),
+    config: config.providers,
+    defaultImage: config.defaults.image,
+    logger: SILENT,
+    packageRoot: packageRoot(),
+    runtimeDir: process.env.XDG_RUNTIME_DIR,
+  });
+}
 
 export interface DoctorHere {
   /** The value of `--config`. */
@@ -43,19 +66,7 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
     load: () => loadProcessConfig({ file }),
     lint: (files) =>
       lintConfig({ files: files.map(givenPath), cwd: process.cwd(), production, assumed: givenSecrets() }),
-    openProviders: (config, instance) =>
-      providerRegistry({
-        host,
-        clock,
-        random,
-        instance,
-        ledger: processLedger(config, clock),
-        config: config.providers,
-        defaultImage: config.defaults.image,
-        logger: SILENT,
-        packageRoot: packageRoot(),
-        runtimeDir: process.env.XDG_RUNTIME_DIR,
-      }),
+    openProviders: (config, instance) => silentProviders({ host, clock, random }, config, instance),
     knownRuntimes: async (path) => {
       if (!(await host.stat(path))) return undefined;
       const { readKnownRuntimes } = await import('../store/sqlite/offline-reads.ts');

@@ -1,6 +1,5 @@
 // From an exec request to what runs in the sandbox (docs/design/api.md#execs). No shell of ours ever sees the words: in
-// shell mode
-// the sandbox's own `sh -c` gets the line, with quoted arguments appended.
+// shell mode the sandbox's own `sh -c` gets the line, with quoted arguments appended.
 import type { ExecRequest } from '../schema/exec.ts';
 import { formatDuration, MAX_DURATION_MS, parseFineDuration } from './duration.ts';
 import { ServiceError } from './errors.ts';

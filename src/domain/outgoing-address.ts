@@ -1,6 +1,6 @@
 // Which addresses a request to a configured URL may reach (docs/design/reliability.md#outgoing-requests). Private
-// networks are where backends live
-// and are allowed; what answers for this machine, its link or its cloud's metadata is not, in whichever spelling.
+// networks are where backends live and are allowed; what answers for this machine, its link or its cloud's metadata is
+// not, in whichever spelling.
 import { BlockList, isIP } from 'node:net';
 import { addressGroups } from './address.ts';
 import { isLoopbackHost } from './loopback.ts';

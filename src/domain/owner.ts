@@ -1,6 +1,5 @@
 // Owner names: who a sandbox is charged to (docs/design/api.md#conventions). A name goes into headers, paths and logs,
-// so the
-// set is narrow. Comparison is exact: no case folding, no Unicode normalisation.
+// so the set is narrow. Comparison is exact: no case folding, no Unicode normalisation.
 import { ServiceError } from './errors.ts';
 
 const MAX_CHARACTERS = 128;

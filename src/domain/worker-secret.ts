@@ -1,6 +1,5 @@
 // The secret that a worker and the control plane share (docs/design/api.md#workers). Both mint short tokens from it,
-// and leases are
-// signed with it. Worker and control plane find it by the same rule, each from its own configuration.
+// and leases are signed with it. Worker and control plane find it by the same rule, each from its own configuration.
 import { createHmac } from 'node:crypto';
 
 /** The worker credentials of the `auth` section. */

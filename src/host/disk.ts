@@ -70,7 +70,7 @@ export async function timeSyncs(folder: string, count: number): Promise<number[]
   }
 }
 
-/** Tells without reading a file whether it is the one it was; undefined when there is no file. */
+/** Differs for a file that changed or was replaced, without reading it; undefined if there is no file. */
 export async function fileIdentity(path: string): Promise<string | undefined> {
   const facts = await stat(path).catch(() => undefined);
   if (!facts?.isFile()) return undefined;

@@ -1,7 +1,7 @@
 // Who calls, by the keys of the request. What this very connection proved before is not proved again until a named key ends
 // or changes: comparing with what the same sender sent earlier tells it nothing, and spares two digests a request.
-// Everything else is a try, and
-// tries that fail are limited by address. Keys that proved right from the address lately are let through while others fail.
+// Everything else is a try, and tries that fail are limited by address. Keys that proved right from the address lately are let
+// through while others fail.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { KeyEnd, NamedKeys } from '../control/api/keys.ts';
 import {

@@ -1,7 +1,6 @@
 // Whose bucket a call counts for, and what the answer says of it (docs/design/api.md#rate-limits). Refused keys count
-// for the address
-// that sent them, before another is looked at; accepted calls for owner, key or address, as configured. What counts for an
-// owner counts for the key behind it, too: anybody can invent owners.
+// for the address that sent them, before another is looked at; accepted calls for owner, key or address, as configured. What
+// counts for an owner counts for the key behind it, too: anybody can invent owners.
 import type { RateLimits } from '../control/api/system.ts';
 import { addressScope } from '../domain/address.ts';
 import { ServiceError } from '../domain/errors.ts';

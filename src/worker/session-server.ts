@@ -9,7 +9,7 @@ import { connectionFailure } from '../http/connect-and-expect.ts';
 import { logFailure, toServiceError } from '../http/errors.ts';
 import { refuseRepeated } from '../http/headers/single-headers.ts';
 import { answerAndClose } from '../http/raw-answer.ts';
-import { serveAsPlain } from '../http/socket/upgrades.ts';
+import { onUpgrade } from '../http/socket/upgrades.ts';
 import type { Lease } from '../schema/lease.ts';
 import { validator } from '../schema/validator.ts';
 import { SessionOpening } from '../schema/worker-rpc.ts';
@@ -52,10 +52,8 @@ export interface SessionServerDeps {
 export function acceptSessions(server: Server, deps: SessionServerDeps): SessionServer {
   const links = new Set<Duplex>();
   const draining = new AbortController();
-  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    socket.on('error', () => socket.destroy());
-    if (request.headers.upgrade?.toLowerCase() !== PROTOCOL)
-      return serveAsPlain(server, request, { socket, head });
+  const isOurs = ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === PROTOCOL;
+  onUpgrade(server, isOurs, (request, { socket, head }) => {
     links.add(socket);
     socket.once('close', () => links.delete(socket));
     const isFull = draining.signal.aborted || links.size > LINKS_MAX;

@@ -93,9 +93,9 @@ async function openPort(deps: PreviewsDeps, target: PreviewTarget, signal: Abort
 export function hasPreviews(
   { all }: Pick<ProviderSet, 'all'>,
   { provider, worker_id }: Pick<SandboxRecord, 'provider' | 'worker_id'>,
-  workerCan: (worker_id: string, capability: string) => boolean,
+  workerCan: (worker_id: string, provider: string, capability: string) => boolean,
 ): boolean {
-  if (worker_id !== LOCAL_WORKER) return workerCan(worker_id, `${provider}/connect`);
+  if (worker_id !== LOCAL_WORKER) return workerCan(worker_id, provider, 'connect');
   return all.some(({ kind, capabilities }) => kind === provider && capabilities.includes('connect'));
 }
 

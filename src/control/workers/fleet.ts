@@ -6,7 +6,7 @@ import { allowsLoopbackRpc } from '../../domain/loopback.ts';
 import type { PlacementLimits } from '../../domain/placement.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
-import { SESSIONS } from '../../domain/worker-capabilities.ts';
+import { workerCapabilities } from '../../domain/worker-capabilities.ts';
 import type { ProviderSet, RemoteProviders, RemoteWorker } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
 import type { WorkerRecord } from '../../store/seam/workers.ts';
@@ -40,8 +40,8 @@ export interface Fleet {
   /** The heartbeats of this server. */
   local: Periodic;
   stats: WorkerStats;
-  /** Whether the last heartbeat of a worker lists the capability, and sessions. */
-  can(worker_id: string, capability: string): boolean;
+  /** Whether sandboxes of `provider` on the worker have the capability, by its last heartbeat. */
+  can(worker_id: string, provider: string, capability: string): boolean;
   /** Takes over the capabilities of workers. */
   learn(workers: readonly Pick<WorkerRecord, 'id' | 'capabilities'>[]): void;
   /** The address of a worker; undefined where this server calls no workers, or cannot call this one. */
@@ -65,18 +65,18 @@ export function fleetOf(deps: FleetDeps): Fleet {
   const given = { ...deps, workers: store.workers, leases, secrets, terms };
   const callee = ({ id, rpc_url }: Pick<WorkerRecord, 'id' | 'rpc_url'>) =>
     remote && rpc_url !== undefined ? { id, rpc_url, secret: secrets.of(id) } : undefined;
-  const abilities = new Map<string, readonly string[]>();
+  const abilities = new Map<string, Pick<WorkerRecord, 'capabilities'>>();
   const learn: Fleet['learn'] = (workers) => {
-    for (const { id, capabilities } of workers) abilities.set(id, capabilities);
+    for (const { id, capabilities } of workers) abilities.set(id, { capabilities });
   };
   return {
     terms,
     leases,
     callee,
     learn,
-    can: (worker_id, capability) => {
-      const said = abilities.get(worker_id) ?? [];
-      return said.includes(SESSIONS) && said.includes(capability);
+    can: (worker_id, provider, capability) => {
+      const known = abilities.get(worker_id);
+      return known !== undefined && workerCapabilities(known, provider).includes(capability);
     },
     local: localWorker(given),
     stats: workerStats(given),
@@ -97,6 +97,7 @@ export function fleetOf(deps: FleetDeps): Fleet {
         ...given,
         roomChanged,
         learn,
+        forget: (id) => void abilities.delete(id),
         allowLoopback: allowsLoopbackRpc(config.current()),
         shutdown: (worker) => shutdown(remote, callee(worker)),
       }),

@@ -31,12 +31,14 @@ export interface RegistryDeps {
   shutdown(worker: WorkerRecord): Promise<void>;
   /** Called when capacity may have increased. */
   roomChanged(): void;
+  /** Called when a worker is removed. */
+  forget(id: string): void;
   /** Called after each heartbeat. */
   learn(workers: readonly WorkerRecord[]): void;
 }
 
 export function workerRegistry(deps: RegistryDeps): Workers {
-  const { workers, leases, secrets, roomChanged } = deps;
+  const { workers, leases, secrets, roomChanged, forget } = deps;
   const now = () => new Date(deps.clock.now()).toISOString();
   const shown = (worker: WorkerRecord) => workerView(worker, deps);
   const paces = new RateBuckets(PACE);
@@ -68,6 +70,7 @@ export function workerRegistry(deps: RegistryDeps): Workers {
           remedy: 'Drain it, and remove it when they have ended.',
         });
       secrets.forget(id);
+      forget(id);
     },
     renew: (identity, resource_id, ttl) => {
       secrets.proved(identity.worker_id, identity.secret);

@@ -8,6 +8,7 @@ import { withTimeout } from '../../domain/timeout.ts';
 import { workerCapabilities } from '../../domain/worker-capabilities.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
+import type { Lease } from '../../schema/lease.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import { type Runtime, type Runtimes, runtimeRef, runtimeSpec } from '../runtime/runtimes.ts';
 import type { Fleet } from './fleet.ts';
@@ -54,19 +55,18 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
 /** The lease may be renewed between reading it and the call; then its worker refuses the older one. */
 async function attached(deps: RemoteRuntimesDeps, row: Runtime, signal: AbortSignal): Promise<SandboxIo> {
   const { leases } = deps.fleet;
-  const once = async () => {
-    const lease = await leases.toCall(row.id);
+  const attach = async (lease: Lease | undefined) => {
     if (!lease) throw new ServiceError('unavailable', 'The worker no longer holds a lease of this sandbox.');
-    const attach = async () =>
-      (await workerOf(deps, row)).provider.attach({ ...runtimeRef(row), lease }, signal);
-    return { lease, io: await attach().catch((error: unknown) => ({ error })) };
+    return (await workerOf(deps, row)).provider.attach({ ...runtimeRef(row), lease }, signal);
   };
-  const first = await once();
-  if (!('error' in first.io)) return first.io;
-  if ((await leases.toCall(row.id))?.generation === first.lease.generation) throw first.io.error;
-  const { io } = await once();
-  if ('error' in io) throw io.error;
-  return io;
+  const lease = await leases.toCall(row.id);
+  try {
+    return await attach(lease);
+  } catch (error) {
+    const newer = await leases.toCall(row.id);
+    if (newer?.generation === lease?.generation) throw error;
+    return attach(newer);
+  }
 }
 
 /**

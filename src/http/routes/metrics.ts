@@ -1,6 +1,5 @@
 // Numbers for monitors and for people who look for a fault (docs/design/api.md#health-and-metrics). Twice: as they are,
-// and
-// below /admin where the admin key is always needed. One handler serves both.
+// and below /admin where the admin key is always needed. One handler serves both.
 import { Diagnostics, DiagnosticsQuery, MetricsBody } from '../../schema/diagnostics.ts';
 import { TextAnswer } from '../answer.ts';
 import { defineRoute, type Route } from '../route.ts';

@@ -1,6 +1,5 @@
 // Liveness, readiness, health and the API description (docs/design/api.md#health-and-metrics). None of them needs a
-// key; without one the first
-// three show status words only.
+// key; without one the first three show status words only.
 import { Health, Live, NotReady, Ready } from '../../schema/system.ts';
 import { Answer, TextAnswer } from '../answer.ts';
 import { defineRoute, type Route } from '../route.ts';

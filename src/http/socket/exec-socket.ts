@@ -1,6 +1,6 @@
 // The WebSocket exec (docs/design/api.md#streams): the third writer over one running command. What the client sends
-// waits for the
-// program and what the program writes waits for the client: a side that stops reading stops the other, in bounded memory.
+// waits for the program and what the program writes waits for the client: a side that stops reading stops the other, in
+// bounded memory.
 import type { WebSocket } from 'ws';
 import type { LiveExec, LiveRequest } from '../../control/api/execs.ts';
 import { ServiceError } from '../../domain/errors.ts';

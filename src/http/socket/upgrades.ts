@@ -48,27 +48,40 @@ export interface Connection {
   head: Buffer;
 }
 
+/**
+ * Calls `serve` for requests whose offer `isOurs`, after the response that is in progress on the connection; other offers are
+ * served as plain requests. A request with more headers than Node kept also comes to `serve`, which must refuse it.
+ */
+export function onUpgrade(
+  server: Server,
+  isOurs: (request: IncomingMessage) => boolean,
+  serve: (request: IncomingMessage, connection: Connection) => void,
+): void {
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const begin = () => {
+      const { _httpMessage: before } = socket as { _httpMessage?: ServerResponse | null };
+      if (before) return void before.once('close', begin);
+      if (!socket.writable) return;
+      // Putting it back would write down only the headers that Node kept.
+      const isComplete = headerCountFailure(request) === undefined;
+      if (isComplete && !isOurs(request)) serveAsPlain(server, request, { socket, head });
+      else serve(request, { socket, head });
+    };
+    socket.on('error', () => socket.destroy());
+    begin();
+  });
+}
+
 export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrades {
   const waiting = new WeakMap<IncomingMessage, Connection>();
   const open = new Set<WebSocket>();
   const accepted = new WeakMap<ServerResponse, WebSocket>();
   const places = new SharedSlots(deps.maxSockets ?? MAX_SOCKETS);
   const sockets = socketServer(deps.maxMessageBytes);
-  app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const serve = () => {
-      // Pipelined behind a request whose response is in progress: it is handled after that.
-      const { _httpMessage: before } = socket as { _httpMessage?: ServerResponse | null };
-      if (before) return void before.once('close', serve);
-      if (!socket.writable) return;
-      // Putting it back would write down only the headers that Node kept.
-      const isComplete = headerCountFailure(request) === undefined;
-      if (isComplete && !isWebSocket(request)) return serveAsPlain(app.server, request, { socket, head });
-      takeProtocolKeys(request);
-      waiting.set(request, { socket, head });
-      app.routing(request, responseOn(request, socket));
-    };
-    socket.on('error', () => socket.destroy());
-    serve();
+  onUpgrade(app.server, isWebSocket, (request, connection) => {
+    takeProtocolKeys(request);
+    waiting.set(request, connection);
+    app.routing(request, responseOn(request, connection.socket));
   });
   return {
     of: (request) => waiting.get(request),
@@ -181,7 +194,7 @@ function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
 }
 
 /** RFC 9110 7.8: who does not know the protocol ignores the offer. */
-export function serveAsPlain(server: Server, request: IncomingMessage, { socket, head }: Connection): void {
+function serveAsPlain(server: Server, request: IncomingMessage, { socket, head }: Connection): void {
   const { method, url, httpVersion, rawHeaders } = request;
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -102,8 +102,8 @@ const isForeign = ({ checks }: VerifyReport) =>
   checks.some(({ id, problems }) => id === 'identity' && problems.length > 0);
 
 /**
- * Holds the file at `output`, if there is one, so that no server begins with it; what it returns lets go. Throws `conflict`
- * when a server has it, or a log stands beside it, `bad_request` when it is the database itself.
+ * Locks the file at `output`, if there is one, so that no server starts with it; the returned function unlocks it. Throws
+ * `conflict` if a server uses it or a log lies beside it, `bad_request` if it is the database itself.
  */
 export async function holdTarget(database: string, output: string): Promise<() => void> {
   if (isSameFile(database, output))

@@ -24,6 +24,7 @@ export function upgradeConnection(
 ): Promise<Upgraded> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
+    let size = 0;
     let status = 0;
     let stop: ((reason: Error) => void) | undefined;
     const abort = () => {
@@ -62,8 +63,8 @@ export function upgradeConnection(
       },
       onResponseData: (controller, chunk) => {
         parts.push(chunk);
-        if (parts.reduce((sum, { length }) => sum + length, 0) > MAX_REFUSAL_BYTES)
-          controller.abort(new Error('the refusal is too large'));
+        size += chunk.length;
+        if (size > MAX_REFUSAL_BYTES) controller.abort(new Error('the refusal is too large'));
       },
       onResponseEnd: () => done({ status, text: Buffer.concat(parts).toString() }),
       onResponseError: (_controller, error) => failed(error),

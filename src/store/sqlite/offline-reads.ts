@@ -1,5 +1,5 @@
 // Reads a database file without a server and without changing it, for `svc doctor` and support bundles. Every function throws
-// `not_found` if there is no file, otherwise like the store. A database with an older schema lacks some tables and columns.
+// `not_found` if there is no file, and otherwise the errors of the store. A database with an older schema lacks some tables and columns.
 import type { Database } from 'better-sqlite3';
 import type { Event } from '../../schema/event.ts';
 import type { KeyScope } from '../../schema/key.ts';

@@ -35,7 +35,7 @@ it('has no preview domain on another worker, or under a provider without connect
   const shown = {
     preview_domain: 'a.test',
     hasPreviews: (sandbox: Parameters<typeof hasPreviews>[1]) =>
-      hasPreviews({ all }, sandbox, (id, what) => id === 'w-3' && what === 'userspace/connect'),
+      hasPreviews({ all }, sandbox, (id, ...what) => id === 'w-3' && what.join('/') === 'userspace/connect'),
   };
   const local = sandboxRecord({ provider: 'userspace', worker_id: 'local' });
   expect(shownRow(api, local, shown)).toHaveProperty('preview_domain', 'a.test');
