@@ -1,11 +1,11 @@
 // svc audit
 import { Flags } from '@oclif/core';
 import { auditCsvPages, auditFilter, auditRecords, auditTable } from '../src/cli/audit.ts';
-import { clientFlags, connect } from '../src/cli/connection.ts';
-import { SvcCommand } from '../src/cli/svc-command.ts';
+import { ClientCommand } from '../src/cli/client-command.ts';
+import { clientFlags } from '../src/cli/connection.ts';
 import type { AuditRecord } from '../src/schema/audit.ts';
 
-export default class Audit extends SvcCommand<AuditRecord[] | undefined> {
+export default class Audit extends ClientCommand {
   static override summary = 'List changes and admin calls, newest first, including refused ones.';
   static override description = 'Needs the admin key where one is configured. Pass it as the API key.';
   static override examples = [
@@ -32,14 +32,12 @@ export default class Audit extends SvcCommand<AuditRecord[] | undefined> {
 
   async run(): Promise<AuditRecord[] | undefined> {
     const { flags } = await this.parse(Audit);
-    const { admin } = connect(flags);
+    const { admin } = this.connect(flags);
     const filter = auditFilter(flags, Date.now());
     if (flags.csv) {
       for await (const page of auditCsvPages(admin, filter, flags.limit)) process.stdout.write(page);
       return undefined;
     }
-    const records = await auditRecords(admin, filter, flags.limit);
-    this.log(auditTable(records));
-    return records;
+    return this.show(await auditRecords(admin, filter, flags.limit), auditTable);
   }
 }

@@ -1,11 +1,12 @@
 // svc key create
 import { Args, Flags } from '@oclif/core';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
+import { clientFlags } from '../../src/cli/connection.ts';
 import { keyFacts, keyFlags, secretText } from '../../src/cli/key-view.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import { KEY_SCOPES, type KeyCreate as KeyRequest, type KeyWithSecret } from '../../src/schema/key.ts';
+import { defined } from '../../src/domain/defined.ts';
+import { KEY_SCOPES, type KeyWithSecret } from '../../src/schema/key.ts';
 
-export default class KeyCreate extends SvcCommand<KeyWithSecret> {
+export default class KeyCreate extends ClientCommand {
   static override summary = 'Create a named key.';
   static override description =
     'Prints the key on standard output. It cannot be shown again: the server stores only its hash. Details go to standard error. Needs the admin key.';
@@ -31,14 +32,11 @@ export default class KeyCreate extends SvcCommand<KeyWithSecret> {
 
   async run(): Promise<KeyWithSecret> {
     const { args, flags } = await this.parse(KeyCreate);
-    const request: KeyRequest = { name: args.name };
-    if (flags.owner !== undefined) request.owner_id = flags.owner;
-    if (flags.scope !== undefined) request.scopes = flags.scope;
-    if (flags.ttl !== undefined) request.ttl = flags.ttl;
-    if (flags.format !== undefined) request.format = flags.format;
-    const key = await connect(flags).keys.create(request);
+    const { owner: owner_id, scope: scopes, ttl, format } = flags;
+    const key = await this.connect(flags).keys.create(
+      defined({ name: args.name, owner_id, scopes, ttl, format }),
+    );
     this.logToStderr(keyFacts(key));
-    this.log(secretText(key));
-    return key;
+    return this.show(key, secretText);
   }
 }

@@ -1,11 +1,12 @@
 // svc key rotate
 import { Flags } from '@oclif/core';
-import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ClientCommand } from '../../src/cli/client-command.ts';
+import { clientFlags } from '../../src/cli/connection.ts';
 import { keyArg, keyFacts, keyFlags, secretText } from '../../src/cli/key-view.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import type { KeyRotate as KeyRequest, KeyWithSecret } from '../../src/schema/key.ts';
+import { defined } from '../../src/domain/defined.ts';
+import type { KeyWithSecret } from '../../src/schema/key.ts';
 
-export default class KeyRotate extends SvcCommand<KeyWithSecret> {
+export default class KeyRotate extends ClientCommand {
   static override summary = 'Replace a named key with a new one.';
   static override description =
     'Prints the new key on standard output. It cannot be shown again. The previous key stays valid for the overlap. Needs the admin key.';
@@ -29,14 +30,9 @@ export default class KeyRotate extends SvcCommand<KeyWithSecret> {
 
   async run(): Promise<KeyWithSecret> {
     const { args, flags } = await this.parse(KeyRotate);
-    const request: KeyRequest = {};
-    if (flags.overlap !== undefined) request.overlap = flags.overlap;
-    if (flags.replace) request.replace = true;
-    if (flags.ttl !== undefined) request.ttl = flags.ttl;
-    if (flags.format !== undefined) request.format = flags.format;
-    const key = await connect(flags).keys.rotate(args.key, request);
+    const { overlap, replace, ttl, format } = flags;
+    const key = await this.connect(flags).keys.rotate(args.key, defined({ overlap, replace, ttl, format }));
     this.logToStderr(keyFacts(key));
-    this.log(secretText(key));
-    return key;
+    return this.show(key, secretText);
   }
 }

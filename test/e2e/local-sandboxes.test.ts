@@ -6,7 +6,7 @@ import { NOTHING, remains } from '../support/checks/auditor.ts';
 import { eachRuntime } from '../support/hosts/matrix.ts';
 import { api } from '../support/servers/api.ts';
 import { runCli } from '../support/servers/run-cli.ts';
-import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { removeHome, startServer, type TestServer, userOf } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const CONFLICT = 5;
@@ -18,53 +18,47 @@ eachRuntime([], 'sandboxes that are left', ({ env, ordinaryUser }) => {
     await server?.stop();
     if (server) removeHome(server.home);
   });
-  // A folder of an ordinary user's server is in XDG_RUNTIME_DIR, which root does not use.
-  const skipped = ordinaryUser && process.getuid?.() === 0;
-
-  it.skipIf(skipped)(
-    'are listed and ended without the server, never beside one',
-    { timeout: 180_000 },
-    async () => {
-      server = await startServer({ env, ordinaryUser });
-      const client = api(server.url);
-      const [kept, due] = [await client.spawn({ ttl: '10m' }), await client.spawn({ ttl: '10m' })];
-      const svc = (...args: string[]) => runCli(['sandbox', ...args, '--local'], server?.env);
-      for (const args of [['list'], ['clean', '--yes']]) {
-        const refused = await svc(...args);
-        expect([refused.code, refused.stderr]).toEqual([
-          CONFLICT,
-          expect.stringContaining('in use by process'),
-        ]);
-      }
-      await client.call('POST', `/sandboxes/${due.id}/extend`, { ttl: '1s', exact: true });
-      await server.kill();
-      const list = JSON.parse((await svc('list', '--json')).stdout) as LocalReport;
-      expect(list.sandboxes.map(({ id }) => id).sort()).toEqual([kept.id, due.id].sort());
-      expect(list.sandboxes.find(({ id }) => id === kept.id)).toMatchObject({
-        provider: 'userspace',
-        state: 'running',
-        recorded: true,
-        expires_at: kept.expires_at,
-      });
-      const seen = await svc('clean');
-      expect([seen.code, seen.stdout]).toEqual([0, expect.stringContaining('--yes')]);
-      await until('one to be over', async () => {
-        const { stdout } = await svc('clean', '--expired', '--json');
-        return (JSON.parse(stdout) as CleanReport).sandboxes.length === 1;
-      });
-      const some = JSON.parse((await svc('clean', '--expired', '--yes', '--json')).stdout) as CleanReport;
-      expect([some.ended, some.failed]).toEqual([[due.id], []]);
-      const all = JSON.parse((await svc('clean', '--yes', '--json')).stdout) as CleanReport;
-      expect([all.ended, all.failed]).toEqual([[kept.id], []]);
-      expect(remains(server, [kept.id, due.id])).toEqual(NOTHING);
-      server = await startServer({ env, ordinaryUser, home: server.home });
-      const reason = async (id: string) =>
-        (await api(server?.url ?? '').call<{ details?: { end_reason?: string } }>('GET', `/sandboxes/${id}`))
-          .body.details?.end_reason;
-      await until('both records to end', async () => (await reason(kept.id)) && (await reason(due.id)));
-      expect([await reason(kept.id), await reason(due.id)]).toEqual(['runtime_lost', 'expired']);
-    },
-  );
+  it('are listed and ended without the server, never beside one', { timeout: 180_000 }, async () => {
+    server = await startServer({ env, ordinaryUser });
+    const client = api(server.url);
+    const [kept, due] = [await client.spawn({ ttl: '10m' }), await client.spawn({ ttl: '10m' })];
+    const svc = (...args: string[]) =>
+      runCli(['sandbox', ...args, '--local'], server?.env, '', userOf({ ordinaryUser }));
+    for (const args of [['list'], ['clean', '--yes']]) {
+      const refused = await svc(...args);
+      expect([refused.code, refused.stderr]).toEqual([
+        CONFLICT,
+        expect.stringContaining('in use by process'),
+      ]);
+    }
+    await client.call('POST', `/sandboxes/${due.id}/extend`, { ttl: '1s', exact: true });
+    await server.kill();
+    const list = JSON.parse((await svc('list', '--json')).stdout) as LocalReport;
+    expect(list.sandboxes.map(({ id }) => id).sort()).toEqual([kept.id, due.id].sort());
+    expect(list.sandboxes.find(({ id }) => id === kept.id)).toMatchObject({
+      provider: 'userspace',
+      state: 'running',
+      recorded: true,
+      expires_at: kept.expires_at,
+    });
+    const seen = await svc('clean');
+    expect([seen.code, seen.stdout]).toEqual([0, expect.stringContaining('--yes')]);
+    await until('one to be over', async () => {
+      const { stdout } = await svc('clean', '--expired', '--json');
+      return (JSON.parse(stdout) as CleanReport).sandboxes.length === 1;
+    });
+    const some = JSON.parse((await svc('clean', '--expired', '--yes', '--json')).stdout) as CleanReport;
+    expect([some.ended, some.failed]).toEqual([[due.id], []]);
+    const all = JSON.parse((await svc('clean', '--yes', '--json')).stdout) as CleanReport;
+    expect([all.ended, all.failed]).toEqual([[kept.id], []]);
+    expect(remains(server, [kept.id, due.id])).toEqual(NOTHING);
+    server = await startServer({ env, ordinaryUser, home: server.home });
+    const reason = async (id: string) =>
+      (await api(server?.url ?? '').call<{ details?: { end_reason?: string } }>('GET', `/sandboxes/${id}`))
+        .body.details?.end_reason;
+    await until('both records to end', async () => (await reason(kept.id)) && (await reason(due.id)));
+    expect([await reason(kept.id), await reason(due.id)]).toEqual(['runtime_lost', 'expired']);
+  });
 });
 
 it('without a database there is nothing to list', async () => {

@@ -25,7 +25,7 @@ describe('the workflow of CI', () => {
   });
 
   it('verifies on Node 20, 22 and 24', () => {
-    expect(workflow.jobs['verify']?.strategy.matrix.node).toEqual([20, 22, 24]);
+    expect(workflow.jobs.verify?.strategy.matrix.node).toEqual([20, 22, 24]);
     expect(steps.map(({ run }) => run)).toContain('npm run verify');
   });
 

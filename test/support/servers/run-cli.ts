@@ -8,15 +8,20 @@ export interface CliRun {
   stderr: string;
 }
 
-/** `svc …args` with exactly `env` beside PATH and HOME; `input` is its standard input. */
+/**
+ * `svc …args` with exactly `env` beside PATH and HOME; `input` is its standard input. `user` runs it, by default this
+ * process's own.
+ */
 export function runCli(
   args: readonly string[],
   env: Record<string, string> = {},
   input: string | Buffer = '',
+  user: { uid?: number; gid?: number } = {},
 ): Promise<CliRun> {
   const child = spawn(process.execPath, [cli, ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
+    ...user,
   });
   const run: CliRun = { code: null, stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -64,16 +64,23 @@ export function removeHome(home: string): void {
   removeFolder(home);
 }
 
+/** Whom a server, or a command beside it, runs as. */
+export function userOf({ ordinaryUser }: Pick<ServerOptions, 'ordinaryUser'>): {
+  uid?: number;
+  gid?: number;
+} {
+  return ordinaryUser && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+}
+
 /** Resolves when it serves; rejects with its log when it ends first. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const home = options.home ?? makeHome(options.ordinaryUser);
   const env = serverEnv(home, options.env);
-  const user = options.ordinaryUser && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   const child = spawn(options.node ?? process.execPath, options.program ?? [cli, 'serve'], {
     cwd: home,
     env,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    ...user,
+    ...userOf(options),
   });
   let log = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
