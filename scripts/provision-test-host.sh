@@ -14,6 +14,8 @@ packages+=(prometheus)
 packages+=(qemu-system-x86 linux-image-cloud-amd64 e2fsprogs xz-utils zstd bzip2 lz4)
 # Proxies and a browser, which meet the service as they would outside.
 packages+=(caddy nginx-light chromium)
+# A second database. The tests run servers of their own.
+packages+=(postgresql)
 # The suite of the interpreter that /usr/bin/python3 is: its package carries the version in its name.
 packages+=("libpython$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)-testsuite")
 missing=()

@@ -56,6 +56,7 @@ const TABLE: Record<string, Allowance> = {
     ],
     packages: ['better-sqlite3'],
   },
+  'store/postgres': { folders: ['schema', 'domain', 'store'], packages: ['pg'] },
   agent: { folders: ['schema', 'domain'], packages: [] },
   providers: { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
   'providers/outgoing': { folders: ['schema', 'domain'], packages: ['undici'] },

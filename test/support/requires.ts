@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, it } from 'vitest';
+import { postgresFolder } from './hosts/postgres-programs.ts';
 
 const present = {
   root: () => process.getuid?.() === 0,
@@ -33,6 +34,7 @@ const present = {
   'dpkg-deb': () => onPath('dpkg-deb'),
   jq: () => onPath('jq'),
   openssl: () => onPath('openssl'),
+  postgres: () => postgresFolder() !== undefined,
   promtool: () => onPath('promtool'),
   caddy: () => onPath('caddy'),
   nginx: () => onPath('nginx'),

@@ -1,0 +1,184 @@
+// Judges a failed statement: whether it happened, whether a repetition helps, and the error for callers.
+import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
+import type { ErrorCode } from '../../schema/error.ts';
+
+/**
+ * - `refused`: it certainly did not happen; it may be repeated.
+ * - `unknown`: it was sent, and nobody knows whether it happened.
+ * - `final`: the server answered; a repetition would get the same answer.
+ */
+export type Outcome = 'refused' | 'unknown' | 'final';
+
+/** `now`: after a pause; `elsewhere`: after another search for the primary; `never`: the caller decides. */
+export type Repeat = 'now' | 'elsewhere' | 'never';
+
+/** The failure of one statement. It never leaves this folder: `error` does. */
+export class StatementFailure extends Error {
+  readonly outcome: Outcome;
+  readonly repeat: Repeat;
+  readonly error: ServiceError;
+  /** SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html); empty without an answer of the server. */
+  readonly sqlState: string;
+
+  constructor(outcome: Outcome, repeat: Repeat, error: ServiceError) {
+    super(error.message, { cause: error.cause });
+    this.name = 'StatementFailure';
+    this.outcome = outcome;
+    this.repeat = repeat;
+    this.error = error;
+    this.sqlState = sqlStateOf(error.cause);
+  }
+}
+
+interface Meaning extends ErrorFacts {
+  code: ErrorCode;
+  message: string;
+}
+
+const DOWN: Meaning = {
+  code: 'unavailable',
+  message: 'The database cannot be reached.',
+  remedy: 'Try again. If the error persists, check the database hosts and the network.',
+  retryAfterMs: 1000,
+};
+const UNCONFIRMED: Meaning = {
+  code: 'unavailable',
+  message: 'The database did not confirm the operation; it may have happened.',
+  remedy: 'Check the result, then try again. If the error persists, check the database and its standbys.',
+  retryAfterMs: 1000,
+};
+const SLOW: Meaning = {
+  code: 'unavailable',
+  message: 'The database took too long and cancelled the operation.',
+  remedy: 'Nothing was written. Try again. If the error persists, check the load of the database.',
+  retryAfterMs: 1000,
+};
+const CONTENDED: Meaning = {
+  code: 'unavailable',
+  message: 'Too many operations change the same records.',
+  remedy: 'Try again.',
+  retryAfterMs: 1000,
+};
+const FULL: Meaning = {
+  code: 'resource_limit',
+  message: 'The disk that holds the database is full.',
+  remedy: 'Free space on it; running sandboxes can still be destroyed.',
+  status: 507,
+};
+const EXISTS: Meaning = {
+  code: 'conflict',
+  message: 'The record exists already.',
+  remedy: 'Use another id.',
+};
+const DENIED: Meaning = {
+  code: 'unavailable',
+  message: 'The database refused the user of database.url.',
+  remedy: 'Check user, password and database name of the URL, and pg_hba.conf of the server.',
+};
+const RIGHTS: Meaning = {
+  code: 'unavailable',
+  message: 'The user of database.url lacks a right in the database.',
+  remedy: 'Make the user the owner of the schema, or grant the right that the log names.',
+};
+const UNEXPECTED: Meaning = {
+  code: 'internal',
+  message: 'The database returned an unexpected error.',
+  remedy: 'Look up the request id in the log.',
+};
+
+/** Matched by the prefix of the SQLSTATE of an answer; the first match counts. */
+const ANSWERS: readonly (readonly [prefix: string, Outcome, Repeat, Meaning])[] = [
+  ['40001', 'refused', 'now', CONTENDED],
+  ['40P01', 'refused', 'now', CONTENDED],
+  ['55P03', 'refused', 'now', CONTENDED],
+  ['25006', 'refused', 'elsewhere', DOWN],
+  ['57P03', 'refused', 'elsewhere', DOWN],
+  ['57014', 'refused', 'never', SLOW],
+  ['53100', 'refused', 'never', FULL],
+  // The server has no free connection or memory.
+  ['53', 'refused', 'elsewhere', DOWN],
+  ['28', 'final', 'never', DENIED],
+  ['3D000', 'final', 'never', DENIED],
+  ['42501', 'final', 'never', RIGHTS],
+  ['23', 'final', 'never', EXISTS],
+];
+
+/** The server ended the connection: what ran at that moment may have been committed. */
+const ENDED = /^(?:57P0[1245]|08|25P03)/;
+
+/** The failure of a statement that was sent. */
+export function statementFailure(error: unknown): StatementFailure {
+  const state = sqlStateOf(error);
+  const isAnswer = state !== '' && severityOf(error) === 'ERROR';
+  if (!isAnswer || ENDED.test(state)) return failure('unknown', 'now', UNCONFIRMED, error);
+  const [, outcome, repeat, meaning] = ANSWERS.find(([prefix]) => state.startsWith(prefix)) ?? [
+    '',
+    'final',
+    'never',
+    UNEXPECTED,
+  ];
+  return failure(outcome, repeat, meaning, error);
+}
+
+/** The failure of a connection on which nothing was sent yet. */
+export function dialFailure(error: unknown): StatementFailure {
+  if (error instanceof StatementFailure) return error;
+  const state = sqlStateOf(error);
+  const isDenied = state.startsWith('28') || state === '3D000' || isWithoutPassword(error);
+  return failure('refused', 'elsewhere', isDenied ? DENIED : DOWN, error);
+}
+
+/** Nothing was sent, because no connection became free. */
+export const crowded = () =>
+  new StatementFailure(
+    'refused',
+    'never',
+    new ServiceError('unavailable', 'Too many operations wait for the database.', {
+      remedy: 'Nothing was written. Try again. If the error persists, check the load of the database.',
+      retryAfterMs: 1000,
+    }),
+  );
+
+export const stopping = () =>
+  new StatementFailure(
+    'refused',
+    'never',
+    new ServiceError('unavailable', 'The service is stopping.', { remedy: 'Try again once it has started.' }),
+  );
+
+/** The connection ended before the statement was sent. */
+export const disconnected = () => failure('refused', 'elsewhere', DOWN, undefined);
+
+export const contended = () => failure('refused', 'never', CONTENDED, undefined).error;
+
+/** Returns what callers get: ServiceErrors as they are. */
+export function callerError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof StatementFailure) return error.error;
+  const { code, message, ...facts } = UNEXPECTED;
+  return new ServiceError(code, message, { ...facts, cause: error });
+}
+
+/** The error of a read: nobody needs to check whether it happened. */
+export function unanswered(error: unknown): ServiceError {
+  const isUnknown = error instanceof StatementFailure && error.outcome === 'unknown';
+  return isUnknown ? failure('unknown', 'now', DOWN, error.error.cause).error : callerError(error);
+}
+
+function failure(outcome: Outcome, repeat: Repeat, meaning: Meaning, cause: unknown): StatementFailure {
+  const { code, message, ...facts } = meaning;
+  return new StatementFailure(outcome, repeat, new ServiceError(code, message, { ...facts, cause }));
+}
+
+/** A SASL exchange without a password fails before anything is sent. */
+const isWithoutPassword = (error: unknown) => error instanceof Error && /^SASL:/.test(error.message);
+
+function sqlStateOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && severityOf(error) !== '' ? code : '';
+}
+
+function severityOf(error: unknown): string {
+  const severity = error instanceof Error && 'severity' in error ? error.severity : undefined;
+  return typeof severity === 'string' ? severity : '';
+}

@@ -1,0 +1,168 @@
+// PostgreSQL servers for tests: one for a whole test run, whose first user starts it, with a database for each test; and
+// servers of their own for tests that stop or reconfigure them. Without fsync: no test cuts the power.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { onTestFinished } from 'vitest';
+import { freePort } from '../free-port.ts';
+import { removeFolder } from '../remove.ts';
+import { until } from '../until.ts';
+import { postgresFolder } from './postgres-programs.ts';
+
+export const USER = 'svc_test';
+/** Nothing prints it: tests search outputs for it. */
+export const PASSWORD = 'cuckoo:p@ss/w%rd';
+
+/** PostgreSQL refuses to run as root. */
+const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+/** Ends the server with process $2, which may be another user's. Debian's initdb needs a folder of its user. */
+const KEEPER = `
+set -e
+"$3/initdb" -D "$1/data" -U ${USER} --pwfile="$1/password" -A scram-sha-256 -E UTF8 --locale=C --no-sync >"$1/initdb.log" 2>&1
+shift 3
+trap 'kill -QUIT $server 2>/dev/null; exit' TERM
+"$0" -D "$KEEP_FOLDER/data" "$@" >"$KEEP_FOLDER/log" 2>&1 &
+server=$!
+while [ -d "/proc/$KEEP_OWNER" ] && kill -0 $server 2>/dev/null; do sleep 0.2; done
+kill -QUIT $server 2>/dev/null || true
+wait $server 2>/dev/null || true
+rm -rf "$KEEP_FOLDER"
+`;
+
+export interface PostgresServer {
+  port: number;
+  folder: string;
+  /** The process of the server. */
+  pid(): number;
+  /** Copies a file into its data folder, as PostgreSQL demands keys to be. */
+  install(file: string, name: string): void;
+}
+
+/** The server of this test run: started by the first test that asks, ended with the run. */
+export async function sharedPostgres(): Promise<PostgresServer> {
+  const folder = join(tmpdir(), `svc-pg-${process.ppid}`);
+  const ready = join(folder, 'ready');
+  if (mkdirOnce(folder)) {
+    const server = await launch(folder, process.ppid, []);
+    writeFileSync(`${ready}.new`, String(server.port));
+    renameSync(`${ready}.new`, ready);
+  }
+  await until("this run's PostgreSQL", () => existsSync(ready), 60_000);
+  return serverIn(folder, Number(readFileSync(ready, 'utf8')));
+}
+
+/** A server with settings of its own, such as `['-c', 'synchronous_standby_names=x']`. It ends with the test. */
+export async function ownPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-pg-own-'));
+  const server = await launch(folder, process.pid, settings);
+  onTestFinished(async () => {
+    process.kill(server.pid(), 'SIGQUIT');
+    await until('the server ended', () => !existsSync(folder));
+    removeFolder(folder);
+  });
+  return server;
+}
+
+async function launch(folder: string, owner: number, settings: readonly string[]): Promise<PostgresServer> {
+  const programs = postgresFolder();
+  if (programs === undefined) throw new Error('This host has no PostgreSQL.');
+  const port = await freePort();
+  writeFileSync(join(folder, 'password'), PASSWORD);
+  if (NOBODY.uid !== undefined) chownSync(folder, NOBODY.uid, NOBODY.gid);
+  const server = [
+    ...['-p', String(port), '-h', '127.0.0.1', '-k', folder],
+    ...['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=200', ...settings],
+  ];
+  const command = ['-c', KEEPER, join(programs, 'postgres'), folder, String(owner), programs, ...server];
+  const keeper = spawn('sh', command, {
+    ...NOBODY,
+    cwd: folder,
+    detached: true,
+    stdio: 'ignore',
+    env: { PATH: process.env.PATH, LC_ALL: 'C', KEEP_FOLDER: folder, KEEP_OWNER: String(owner) },
+  });
+  await once(keeper, 'spawn');
+  keeper.unref();
+  const answers = () => withClient(port, 'postgres', async () => true).catch(() => false);
+  await until(`PostgreSQL on port ${port}`, answers, 60_000);
+  return serverIn(folder, port);
+}
+
+function serverIn(folder: string, port: number): PostgresServer {
+  const data = join(folder, 'data');
+  return {
+    port,
+    folder,
+    pid: () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n', 1)[0]),
+    install: (file, name) => {
+      const path = join(data, name);
+      copyFileSync(file, path);
+      chmodSync(path, 0o600);
+      if (NOBODY.uid !== undefined) chownSync(path, NOBODY.uid, NOBODY.gid);
+    },
+  };
+}
+
+let databases = 0;
+
+/** A new empty database, removed with the test. */
+export async function temporaryDatabase(server: PostgresServer): Promise<string> {
+  const name = `t${process.pid}_${++databases}`;
+  await administer(server, `CREATE DATABASE ${name}`);
+  onTestFinished(async () => {
+    await administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  });
+  return name;
+}
+
+/** The URL of a database, by the port of its server or of proxies before it. */
+export const urlOf = (database: string, ...ports: number[]): string =>
+  `postgres://${USER}:${encodeURIComponent(PASSWORD)}@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/${database}?sslmode=disable`;
+
+/** Runs SQL with all rights. */
+export function administer<R extends object = object>(
+  { port }: PostgresServer,
+  sql: string,
+  database = 'postgres',
+): Promise<R[]> {
+  return withClient(port, database, async (client) => (await client.query<R>(sql)).rows);
+}
+
+async function withClient<T>(
+  port: number,
+  database: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ host: '127.0.0.1', port, user: USER, password: PASSWORD, database });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function mkdirOnce(folder: string): boolean {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
