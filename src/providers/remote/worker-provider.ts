@@ -103,13 +103,16 @@ function aboutThat(shape: Validator, { id }: Pick<RuntimeRef, 'id'>, kind: Provi
   };
 }
 
+/** A provider may raise smaller requests: a virtual machine does not start with less than 96 MB. */
+const RAISED_MB = 128;
+
 /** Also rejects a sandbox that is larger than requested, or on a worker that does not hold the lease. */
 function withinRequest(shape: Validator, { memory_mb, vcpus, lease }: RuntimeSpec): Validator {
   return (result) => {
     const fault = shape(result);
     if (fault !== undefined) return fault;
     const made = result as RpcSpawnResult;
-    const isSmaller = (made.memory_mb ?? 0) <= memory_mb && (made.vcpus ?? 0) <= vcpus;
+    const isSmaller = (made.memory_mb ?? 0) <= Math.max(memory_mb, RAISED_MB) && (made.vcpus ?? 0) <= vcpus;
     const isTheirs = lease === undefined || made.worker_id === lease.holder_id;
     return isSmaller && isTheirs ? undefined : 'The result is not what was asked for.';
   };
