@@ -1,11 +1,12 @@
 // Containers of a real engine under each runtime: the contract of every provider, and what containers add to it.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
+import { type BehindWorker, behindWorker } from '../support/hosts/behind-worker.ts';
 import { type ContainerHome, containerHome, containerSpec } from '../support/hosts/container.ts';
 import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
 import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith, type Need } from '../support/requires.ts';
-import { type Promises, providerContract } from './provider.suite.ts';
+import { BEHIND_WORKER, type Promises, type ProviderGround, providerContract } from './provider.suite.ts';
 
 for (const runtime of ['runc', 'runsc'] as const) {
   const needs: Need[] = ['root', 'docker', ...(runtime === 'runsc' ? (['runsc'] as const) : [])];
@@ -40,7 +41,7 @@ for (const runtime of ['runc', 'runsc'] as const) {
       // gVisor is one process to the kernel that ends it.
       memory: runtime === 'runsc' ? 'the program or its sandbox' : 'the program',
     };
-    providerContract(promises, () => ({
+    const ground = (): ProviderGround => ({
       provider,
       restarted: () => other({ runtime }),
       stranger: () => {
@@ -52,7 +53,17 @@ for (const runtime of ['runc', 'runsc'] as const) {
         (await ours()).map((one) => JSON.stringify(one)).filter((one) => ids.some((id) => one.includes(id))),
       kill: async (name) => void (await engine.api.call('POST', `/containers/${name}/kill`)),
       freeze: async (name) => void (await engine.api.call('POST', `/containers/${name}/pause`)),
-    }));
+    });
+    providerContract(promises, ground);
+
+    describe('behind a worker', () => {
+      let worker: BehindWorker;
+      beforeAll(async () => {
+        worker = await behindWorker(provider);
+      });
+      afterAll(() => worker.stop());
+      providerContract({ ...promises, ...BEHIND_WORKER }, () => worker.ground(ground()));
+    });
 
     it('have one host name for all, and say which image runs', async () => {
       const id = freshId();

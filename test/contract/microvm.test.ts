@@ -1,13 +1,14 @@
 // Runtimes in virtual machines, emulated: the contract of every provider, and what a machine of its own adds to it.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
+import { type BehindWorker, behindWorker } from '../support/hosts/behind-worker.ts';
 import { type MicrovmHome, machineProcesses, machineRemains, microvmHome } from '../support/hosts/microvm.ts';
 import { freshId, runtimeSpec, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
-import { type Promises, providerContract } from './provider.suite.ts';
+import { BEHIND_WORKER, type Promises, type ProviderGround, providerContract } from './provider.suite.ts';
 
 describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
   let place: MicrovmHome;
@@ -45,7 +46,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
     separatesNetworks: true,
     memory: 'the program',
   };
-  providerContract(promises, () => ({
+  const ground = (): ProviderGround => ({
     provider,
     restarted: () => other(),
     stranger: () => other({}, { instance: { ...place.instance, id: `ffff${place.instance.id.slice(4)}` } }),
@@ -53,7 +54,17 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
     left: async (ids) => ids.flatMap((id) => machineRemains(place, id)),
     kill: async (name) => void process.kill(pid(name), 'SIGKILL'),
     freeze: async (name) => void process.kill(pid(name), 'SIGSTOP'),
-  }));
+  });
+  providerContract(promises, ground);
+
+  describe('behind a worker', () => {
+    let worker: BehindWorker;
+    beforeAll(async () => {
+      worker = await behindWorker(provider);
+    });
+    afterAll(() => worker.stop());
+    providerContract({ ...promises, ...BEHIND_WORKER }, () => worker.ground(ground()));
+  });
 
   it('clear disks that a reboot has left without their run folders', async () => {
     const disk = join(place.home, 'data/overlays', basename(place.runs), 'sb-before.1');

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider, RuntimeEvent, RuntimeSpec } from '../../src/providers/provider.ts';
+import { seededRandom } from '../support/fakes/ports.ts';
 import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { until } from '../support/until.ts';
 
@@ -33,12 +34,19 @@ export interface Promises {
   separatesNetworks: boolean;
   /** Who ends when the memory is used up. */
   memory: 'the program' | 'the program or its sandbox' | 'nobody';
+  /** A worker runs it, which lists nothing to control planes, repeats an answer, and knows attempts by their leases. */
+  behindWorker?: boolean;
 }
+
+/** What differs behind a worker: a start goes on there after its caller has left. */
+export const BEHIND_WORKER = { behindWorker: true, outlasts: true, watches: false } as const;
 
 export function providerContract(promises: Promises, ground: () => ProviderGround): void {
   living(ground);
+  if (promises.behindWorker) onWorker(ground);
+  else alone(ground);
   making(promises, ground);
-  ending(ground);
+  ending(promises, ground);
   if (promises.watches) watching(ground);
   if (promises.separatesNetworks) networks(ground);
   if (promises.memory !== 'nobody') memory(promises.memory, ground);
@@ -87,7 +95,10 @@ function living(ground: () => ProviderGround): void {
     });
     await session?.closed;
   });
+}
 
+/** What it does for the server that has it. */
+function alone(ground: () => ProviderGround): void {
   it('finds runtimes again after a restart, and never those of another server', async () => {
     const { provider, restarted, stranger } = ground();
     const [next, other] = [restarted(), stranger()];
@@ -105,10 +116,7 @@ function living(ground: () => ProviderGround): void {
       expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('running');
     });
   });
-}
 
-/** One attempt, one runtime. */
-function making({ moments, outlasts }: Promises, ground: () => ProviderGround): void {
   it('makes an attempt once: a second create is a conflict and harms nothing', async () => {
     const { provider, spec } = ground();
     await withRuntime(ground(), async ({ id }) => {
@@ -127,7 +135,72 @@ function making({ moments, outlasts }: Promises, ground: () => ProviderGround): 
       await expect(provider.attach({ id, epoch: 1 }, soon())).rejects.toMatchObject({ code: 'unavailable' });
     });
   });
+}
 
+/** What it does for control planes behind its worker. */
+function onWorker(ground: () => ProviderGround): void {
+  it('serves several control planes at a time, and the next one after a restart', async () => {
+    const [next, later] = [ground().restarted(), ground().restarted()];
+    await withRuntime(ground(), async ({ id, io }) => {
+      const sessions = [await io(), await next.attach({ id, epoch: 1 }, soon())];
+      const words = sessions.map((session, n) => runInside(session, ['echo', `${n}`]));
+      expect((await Promise.all(words)).map(({ stdout }) => stdout)).toEqual(['0\n', '1\n']);
+      sessions[0]?.close();
+      expect((await runInside(sessions[1] as SandboxIo, ['echo', 'there'])).stdout).toBe('there\n');
+      sessions[1]?.close();
+      const again = await later.attach({ id, epoch: 1 }, soon());
+      expect((await runInside(again, ['echo', 'again'])).stdout).toBe('again\n');
+    });
+  });
+
+  it('carries streams whole in both directions, also many at a time', async () => {
+    await withRuntime(ground(), async ({ io }) => {
+      const session = await io();
+      const sum = await Promise.all(
+        Array.from({ length: 8 }, (_, n) =>
+          runInside(session, ['/bin/sh', '-c', `yes ${n}123456789abcde | head -c 4000000`]),
+        ),
+      );
+      for (const [n, { stdout }] of sum.entries())
+        expect(stdout === `${n}123456789abcde\n`.repeat(250_000), `stream ${n}`).toBe(true);
+      const bytes = seededRandom(11).bytes(6_000_000);
+      await session.files.write('/workspace/whole', bytes, {});
+      const { content } = await session.files.read('/workspace/whole', { offset: 0 });
+      const parts: Buffer[] = [];
+      for await (const part of content) parts.push(part as Buffer);
+      expect(Buffer.concat(parts).equals(bytes)).toBe(true);
+    });
+  });
+
+  it('makes an attempt once: a second create repeats the answer', async () => {
+    const { provider, spec } = ground();
+    await withRuntime(ground(), async ({ id, runtime_id, io }) => {
+      const session = await io();
+      expect(await provider.create(spec(id), soon())).toMatchObject({ runtime_id });
+      expect((await runInside(session, ['echo', 'still'])).stdout).toBe('still\n');
+    });
+  });
+
+  it('destroys the runtime that is named, once or twice, and starts none under its lease again', async () => {
+    const { provider, spec } = ground();
+    await withRuntime(ground(), async ({ id, runtime_id }) => {
+      const other = provider.destroy({ runtime_id: `${runtime_id}-other`, id, epoch: 1 }, soon());
+      await expect(other).rejects.toMatchObject({ code: 'not_found' });
+      expect(await provider.inspect({ runtime_id, id, epoch: 1 }, soon())).toBe('running');
+      for (const ref of [
+        { runtime_id, id, epoch: 1 },
+        { id, epoch: 1 },
+      ])
+        await provider.destroy(ref, soon());
+      expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('gone');
+      await expect(provider.attach({ id, epoch: 1 }, soon())).rejects.toMatchObject({ code: 'not_found' });
+      await expect(provider.create(spec(id), soon())).rejects.toMatchObject({ code: 'unavailable' });
+    });
+  });
+}
+
+/** One attempt, one runtime. */
+function making({ moments, outlasts }: Promises, ground: () => ProviderGround): void {
   it('leaves nothing when aborted at any moment', async () => {
     const { provider, spec, left } = ground();
     const ids: string[] = [];
@@ -149,7 +222,7 @@ function making({ moments, outlasts }: Promises, ground: () => ProviderGround): 
 }
 
 /** What becomes of runtimes behind its back. */
-function ending(ground: () => ProviderGround): void {
+function ending({ behindWorker = false }: Promises, ground: () => ProviderGround): void {
   it('clears what somebody has frozen', async () => {
     await withRuntime(ground(), ({ runtime_id }) => ground().freeze(runtime_id));
   });
@@ -159,7 +232,8 @@ function ending(ground: () => ProviderGround): void {
     await withRuntime(ground(), async ({ id, runtime_id, io }) => {
       await kill(runtime_id);
       await until('it is seen', async () => (await provider.inspect({ id, epoch: 1 }, soon())) === 'stopped');
-      expect(await provider.list(soon())).toMatchObject([{ id, epoch: 1, state: 'stopped' }]);
+      if (!behindWorker)
+        expect(await provider.list(soon())).toMatchObject([{ id, epoch: 1, state: 'stopped' }]);
       await expect(io()).rejects.toMatchObject({ code: 'unavailable' });
     });
   });

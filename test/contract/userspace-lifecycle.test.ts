@@ -1,10 +1,11 @@
 // Runtimes of each runner: the contract of every provider, and what a run folder of our own adds to it.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NotStarted } from '../../src/domain/not-started.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { agents, NOTHING, remains } from '../support/checks/auditor.ts';
+import { type BehindWorker, behindWorker } from '../support/hosts/behind-worker.ts';
 import {
   freshId,
   runInside,
@@ -14,7 +15,7 @@ import {
   userspaceHome,
 } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { type Promises, providerContract } from './provider.suite.ts';
+import { BEHIND_WORKER, type Promises, type ProviderGround, providerContract } from './provider.suite.ts';
 
 for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
   describeWith(['root', runner], `runtimes of ${runner}`, () => {
@@ -53,7 +54,7 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
       separatesNetworks: runner !== 'proot',
       memory: runner === 'proot' ? 'nobody' : 'the program',
     };
-    providerContract(promises, () => ({
+    const ground = (): ProviderGround => ({
       provider,
       restarted: () => other({ runner }),
       stranger: () => {
@@ -67,7 +68,17 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
         const { pid, runner_pid } = record(name);
         for (const each of [pid, runner_pid]) process.kill(each, 'SIGSTOP');
       },
-    }));
+    });
+    providerContract(promises, ground);
+
+    describe('behind a worker', () => {
+      let worker: BehindWorker;
+      beforeAll(async () => {
+        worker = await behindWorker(provider);
+      });
+      afterAll(() => worker.stop());
+      providerContract({ ...promises, ...BEHIND_WORKER }, () => worker.ground(ground()));
+    });
 
     it('says what really runs', async () => {
       const id = freshId();
