@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
 import type { ExecLine } from '../../src/schema/exec.ts';
 import { NOTHING, remains } from '../support/checks/auditor.ts';
-import { everywhere } from '../support/hosts/matrix.ts';
+import { everywhere, onWorkers, type Runtime } from '../support/hosts/matrix.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
@@ -25,11 +25,11 @@ const whole = (lines: ExecLine[]) => {
   return pieces;
 };
 
-everywhere([], 'background execs', ({ env, ordinaryUser }) => {
+const backgroundExecs = ({ env, ordinaryUser, onWorker }: Runtime) => {
   let server: TestServer;
   let client: Client;
   const open = async (home?: string) => {
-    server = await startServer({ env, ordinaryUser, ...(home && { home }) });
+    server = await startServer({ env, ordinaryUser, onWorker, ...(home && { home }) });
     client = new Client({ server: server.url });
   };
   const output = async (id: string, exec_id: string, follow = false) => {
@@ -150,4 +150,6 @@ everywhere([], 'background execs', ({ env, ordinaryUser }) => {
     expect(lines.at(-1)).toMatchObject({ stream: 'exit', exit_code: 124, timed_out: true });
     await client.destroy(id);
   });
-});
+};
+
+for (const declare of [everywhere, onWorkers]) declare([], 'background execs', backgroundExecs);

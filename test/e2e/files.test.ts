@@ -2,20 +2,28 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { FileInfo } from '../../src/schema/file.ts';
-import { everywhere, inContainer, inMachine, ownsRoot, type Runtime } from '../support/hosts/matrix.ts';
+import {
+  everywhere,
+  inContainer,
+  inMachine,
+  inMachineOnWorker,
+  onWorkers,
+  ownsRoot,
+  type Runtime,
+} from '../support/hosts/matrix.ts';
 import { type Api, api } from '../support/servers/api.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const LARGE = randomBytes(64 * 1024 * 1024);
 const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');
 
-const files = ({ env, ordinaryUser, runner }: Runtime) => {
+const files = ({ env, ordinaryUser, runner, onWorker }: Runtime) => {
   let server: TestServer;
   let client: Api;
   let id: string;
 
   beforeAll(async () => {
-    server = await startServer({ env, ordinaryUser });
+    server = await startServer({ env, ordinaryUser, onWorker });
     client = api(server.url);
     id = (await client.spawn()).id;
   });
@@ -142,4 +150,4 @@ const files = ({ env, ordinaryUser, runner }: Runtime) => {
   });
 };
 
-for (const declare of [everywhere, inMachine]) declare([], 'files', files);
+for (const declare of [everywhere, inMachine, onWorkers, inMachineOnWorker]) declare([], 'files', files);

@@ -9,14 +9,20 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { Client } from '../../src/client/client.ts';
 import { NOTHING, remains } from '../support/checks/auditor.ts';
-import { everywhere, inMachine, type Runtime } from '../support/hosts/matrix.ts';
+import {
+  everywhere,
+  inMachine,
+  inMachineOnWorker,
+  onWorkers,
+  type Runtime,
+} from '../support/hosts/matrix.ts';
 import { visit } from '../support/servers/preview-visit.ts';
 import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const GUEST = readFileSync(join(packageRoot, 'test/support/servers/preview-guest.py'));
 
-const previews = ({ env, ordinaryUser }: Runtime) => {
+const previews = ({ env, ordinaryUser, onWorker }: Runtime) => {
   let server: TestServer;
   let client: Client;
   let port: number;
@@ -25,7 +31,7 @@ const previews = ({ env, ordinaryUser }: Runtime) => {
 
   beforeAll(async () => {
     const own = { SVC_SERVER_PREVIEW_DOMAIN: 'localhost' };
-    server = await startServer({ env: { ...env, ...own }, ordinaryUser });
+    server = await startServer({ env: { ...env, ...own }, ordinaryUser, onWorker });
     client = new Client({ server: server.url });
     port = Number(new URL(server.url).port);
     ({ id } = await client.spawn({ network: 'none' }));
@@ -88,4 +94,5 @@ const previews = ({ env, ordinaryUser }: Runtime) => {
   });
 };
 
-for (const declare of [everywhere, inMachine]) declare(['python3'], 'previews', previews);
+for (const declare of [everywhere, inMachine, onWorkers, inMachineOnWorker])
+  declare(['python3'], 'previews', previews);

@@ -6,13 +6,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { NOTHING, remains } from '../support/checks/auditor.ts';
-import { everywhere, inMachine, type Runtime } from '../support/hosts/matrix.ts';
+import {
+  everywhere,
+  inMachine,
+  inMachineOnWorker,
+  onWorkers,
+  type Runtime,
+} from '../support/hosts/matrix.ts';
 import { removeFolder } from '../support/remove.ts';
 import { type Api, api } from '../support/servers/api.ts';
 import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
-const shell = ({ env, ordinaryUser }: Runtime) => {
+const shell = ({ env, ordinaryUser, onWorker }: Runtime) => {
   let server: TestServer;
   let client: Api;
   let id: string;
@@ -42,7 +48,7 @@ const shell = ({ env, ordinaryUser }: Runtime) => {
   };
 
   beforeAll(async () => {
-    server = await startServer({ env, ordinaryUser });
+    server = await startServer({ env, ordinaryUser, onWorker });
     client = api(server.url);
     id = (await client.spawn()).id;
     folder = mkdtempSync(join(tmpdir(), 'svc-tmux-'));
@@ -147,4 +153,5 @@ const shell = ({ env, ordinaryUser }: Runtime) => {
   });
 };
 
-for (const declare of [everywhere, inMachine]) declare(['tmux'], 'svc sandbox shell', shell);
+for (const declare of [everywhere, inMachine, onWorkers, inMachineOnWorker])
+  declare(['tmux'], 'svc sandbox shell', shell);

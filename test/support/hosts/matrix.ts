@@ -12,6 +12,8 @@ export interface Runtime {
   runner: 'bwrap' | 'unshare' | 'runc' | 'runsc' | 'qemu';
   ordinaryUser: boolean;
   env: Record<string, string>;
+  /** On a worker beside the server instead of on the server. */
+  onWorker?: boolean;
 }
 
 /** Whether the whole root of the sandbox may be written to. */
@@ -46,6 +48,16 @@ export function everywhere(needs: readonly Need[], name: string, body: (runtime:
   inContainers(['runc', 'runsc'], { needs, name }, body);
 }
 
+/** In sandboxes of each kind on a worker: what reaches their inside goes through its relay. */
+export function onWorkers(needs: readonly Need[], name: string, body: (runtime: Runtime) => void): void {
+  const there = (runtime: Runtime) => body({ ...runtime, onWorker: true });
+  const title = `${name} on a worker`;
+  describeWith(['root', 'bwrap', ...needs], `${title} [bwrap]`, () =>
+    there({ runner: 'bwrap', ordinaryUser: false, env: { SVC_PROVIDERS_USERSPACE_RUNNER: 'bwrap' } }),
+  );
+  inContainers(['runc'], { needs, name: title }, there);
+}
+
 /** Once for each container runtime. `env` is complete when the body's own hooks run. */
 export function inContainers(
   runners: readonly ('runc' | 'runsc')[],
@@ -67,6 +79,15 @@ export function inContainers(
       body({ runner, ordinaryUser: false, env });
     });
   }
+}
+
+/** `inMachine`, on a worker. */
+export function inMachineOnWorker(
+  needs: readonly Need[],
+  name: string,
+  body: (runtime: Runtime) => void,
+): void {
+  inMachine(needs, `${name} on a worker`, (runtime) => body({ ...runtime, onWorker: true }));
 }
 
 /** In an emulated virtual machine of Debian. A guest is slow there, so only what each kind of sandbox has to do is run. */

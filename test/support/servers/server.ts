@@ -8,6 +8,7 @@ import { cleanEnv } from '../../../bench/clean-env.ts';
 import { endRuntimes } from '../checks/leftovers.ts';
 import { removeFolder } from '../remove.ts';
 import { until } from '../until.ts';
+import { endWorkerBeside, startWorkerBeside, withWorker } from './worker-beside.ts';
 
 export const packageRoot = fileURLToPath(new URL('../../..', import.meta.url));
 export const cli = join(packageRoot, 'bin/svc.js');
@@ -29,6 +30,8 @@ export interface ServerOptions {
   program?: readonly string[];
   /** Another Node than the one that runs the tests: its executable. */
   node?: string;
+  /** Its sandboxes run on a `svc worker` process, which lives as long as the folder. */
+  onWorker?: boolean | undefined;
 }
 
 export interface TestServer {
@@ -60,6 +63,7 @@ export function makeHome(ordinaryUser = false): string {
 
 /** The folder, and what still runs of the servers that were started on it. */
 export function removeHome(home: string): void {
+  endWorkerBeside(home);
   for (const instance of instances.get(home) ?? []) endRuntimes(instance);
   removeFolder(home);
 }
@@ -75,7 +79,7 @@ export function userOf({ ordinaryUser }: Pick<ServerOptions, 'ordinaryUser'>): {
 /** Resolves when it serves; rejects with its log when it ends first. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const home = options.home ?? makeHome(options.ordinaryUser);
-  const env = serverEnv(home, options.env);
+  const env = serverEnv(home, { ...options.env, ...(options.onWorker && (await withWorker(home))) });
   const child = spawn(options.node ?? process.execPath, options.program ?? [cli, 'serve'], {
     cwd: home,
     env,
@@ -98,12 +102,14 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   // The log comes on another way than the address, and later when the machine is busy.
   const instance = await until('the log to name the instance', () => instanceOf(log));
   instances.set(home, (instances.get(home) ?? new Set()).add(instance));
+  const beside = options.onWorker ? await startWorkerBeside(cli, { url, home, env }) : undefined;
   return {
     url,
     home,
     env,
     child,
     instance,
+    ...(beside !== undefined && { beside }),
     log: () => log,
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),

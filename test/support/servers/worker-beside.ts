@@ -1,0 +1,99 @@
+// One `svc worker` process beside a server, on which all its sandboxes run. It belongs to the server's folder: it stays while
+// servers of the folder come and go, and ends with the folder.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { endRuntimes } from '../checks/leftovers.ts';
+import { freePort } from '../free-port.ts';
+import { until } from '../until.ts';
+
+const SECRET = { SVC_AUTH_WORKER_TOKEN: 'the secret of a worker beside, not to be shared' };
+
+interface Beside {
+  child: ChildProcess;
+  /** Of the server, which keeps it from start to start. */
+  port: number;
+  instance?: string;
+  log: string;
+}
+
+const workers = new Map<string, Beside>();
+
+/** What a server needs to have a worker beside it. */
+export async function withWorker(home: string): Promise<Record<string, string>> {
+  const port = workers.get(home)?.port ?? (await freePort());
+  return { ...SECRET, SVC_WORKER_HEARTBEAT_INTERVAL: '1s', SVC_SERVER_PORT: String(port) };
+}
+
+/** Resolves when the server has heard of its worker and places sandboxes there alone; what the worker runs carries this name. */
+export async function startWorkerBeside(
+  program: string,
+  server: { url: string; home: string; env: Record<string, string> },
+): Promise<string> {
+  const { url, home } = server;
+  const beside = workers.get(home) ?? start(program, server);
+  workers.set(home, beside);
+  const since = Date.now();
+  const call = async (method: string, path: string, body?: unknown) => {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${url}/api/v1${path}`, {
+      method,
+      ...(body !== undefined && { headers, body: JSON.stringify(body) }),
+    });
+    return answer.json();
+  };
+  await call('POST', '/admin/workers/local/drain', { drain: true });
+  await until(
+    'the worker is heard',
+    async () => {
+      if (beside.child.exitCode !== null) throw new Error(`the worker ended:\n${beside.log}`);
+      const all = (await call('GET', '/workers')) as { rpc_url?: string; last_heartbeat: string }[];
+      return all.some(({ rpc_url, last_heartbeat }) => rpc_url && Date.parse(last_heartbeat) > since);
+    },
+    60_000,
+  );
+  beside.instance ??= instanceOf(join(home, 'worker', 'worker-beside.db'));
+  return beside.instance;
+}
+
+function start(
+  program: string,
+  { url, home, env }: { url: string; home: string; env: Record<string, string> },
+): Beside {
+  const folder = join(home, 'worker');
+  mkdirSync(join(folder, 'run'), { recursive: true });
+  const args = ['worker', '--id', 'beside', '--control-plane', url, '--listen', '127.0.0.1:0'];
+  const own = {
+    HOME: folder,
+    XDG_RUNTIME_DIR: join(folder, 'run'),
+    SVC_DATABASE_PATH: join(folder, 'svc.db'),
+  };
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: folder,
+    env: { ...env, ...SECRET, ...own },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const beside: Beside = { child, port: Number(new URL(url).port), log: '' };
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (beside.log.length < 1_000_000) beside.log += text;
+  });
+  return beside;
+}
+
+/** As run folders carry it. */
+function instanceOf(journal: string): string {
+  const db = new Sqlite(journal, { readonly: true });
+  const id = String(db.prepare('SELECT id FROM instance').pluck().get());
+  db.close();
+  return id.replaceAll('-', '').slice(0, 12);
+}
+
+/** Ends the worker of a folder, and what it still runs. */
+export function endWorkerBeside(home: string): void {
+  const beside = workers.get(home);
+  if (!beside) return;
+  workers.delete(home);
+  beside.child.kill('SIGKILL');
+  if (beside.instance !== undefined) endRuntimes(beside.instance);
+}
