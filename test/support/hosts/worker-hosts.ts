@@ -1,7 +1,7 @@
 // Hosts of workers, each a network namespace with a cable of its own to a bridge on which the control plane listens. Only the
 // network is apart: the kernel, and with it what really runs, is looked at from here.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -19,6 +19,10 @@ export interface WorkerHost {
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   /** Pulls the cable, or plugs it in. */
   cable(isPlugged: boolean): void;
+  /** Stops its process, or lets it go on; what it runs is not stopped. */
+  freeze(isFrozen: boolean): void;
+  /** Drops what belongs to the connections that are open to it now, as a firewall that has forgotten them; undone with `false`. */
+  forget(isForgotten: boolean): void;
   /** Drops what the worker sends to the control plane's port, and lets it through again; calls to the worker arrive. */
   mute(isMute: boolean): void;
   /** What really runs here, a line for each runtime. */
@@ -91,6 +95,7 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
   let child: ChildProcess | undefined;
   let log = '';
   let isMuted = false;
+  const forgotten: number[] = [];
   const inside = ['--net=/run/netns/'.concat(namespace)];
   const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
     const ending = child;
@@ -127,6 +132,21 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
     },
     end,
     cable: (isPlugged) => void ip('link', 'set', cable, isPlugged ? 'up' : 'down'),
+    freeze: (isFrozen) => void child?.kill(isFrozen ? 'SIGSTOP' : 'SIGCONT'),
+    forget: (isForgotten) => {
+      const known = forgotten.splice(0);
+      if (isForgotten) forgotten.push(...peersOf(child?.pid ?? 0));
+      for (const peer of [...known, ...forgotten]) {
+        const [drop, port] = [['-j', 'DROP'], String(peer)];
+        const act = isForgotten ? '-A' : '-D';
+        const both = [
+          ['INPUT', '-p', 'tcp', '--sport', port],
+          ['OUTPUT', '-p', 'tcp', '--dport', port],
+        ];
+        for (const [chain = '', ...rest] of both)
+          execFileSync('nsenter', [...inside, 'iptables', act, chain, ...rest, ...drop]);
+      }
+    },
     mute: (isMute) => {
       if (isMute === isMuted) return;
       isMuted = isMute;
@@ -139,6 +159,16 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
     log: () => log,
   };
   return { ...host, remove: () => remove(host, namespace) };
+}
+
+/** Ports from which somebody is connected to the worker. */
+function peersOf(pid: number): number[] {
+  const rows = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').split('\n').slice(1);
+  return rows.flatMap((row) => {
+    const [, local = '', remote = '', state] = row.trim().split(/\s+/);
+    const isOpen = state === '01' && Number.parseInt(local.split(':')[1] ?? '', 16) === PORT;
+    return isOpen ? [Number.parseInt(remote.split(':')[1] ?? '', 16)] : [];
+  });
 }
 
 function plugIn({ namespace, cable, bridge, address }: Place): void {
