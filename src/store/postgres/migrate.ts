@@ -1,0 +1,117 @@
+// Migrates a database to this program's schema. Forward only. Processes of two versions work side by side: a migration says
+// from which program version on it may be used, and only adds.
+import { ServiceError } from '../../domain/errors.ts';
+import type { Connection } from './connection.ts';
+import { StatementFailure } from './failures.ts';
+import { RECORD_FUNCTIONS } from './migrations/0015-record-functions.ts';
+import { RECORDS } from './migrations/0015-records.ts';
+import { EVENT_FUNCTIONS, RESERVE_FUNCTIONS } from './migrations/0015-sandbox-functions.ts';
+import { SANDBOXES } from './migrations/0015-sandboxes.ts';
+
+interface Migration {
+  /** The number of the SQLite migration that makes the same tables. */
+  version: number;
+  /** The oldest schema version that a program must know to use this one. */
+  works_with: number;
+  sql: string;
+}
+
+const FOUNDATION = [SANDBOXES, RECORDS, RESERVE_FUNCTIONS, EVENT_FUNCTIONS, RECORD_FUNCTIONS].join('');
+
+const MIGRATIONS: readonly Migration[] = [{ version: 15, works_with: 15, sql: FOUNDATION }];
+export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
+
+/** One step may rewrite a large table. */
+const STEP_MS = 600_000;
+/** For another process that migrates. */
+const WAIT_MS = 60_000;
+const MARK = 'svc';
+
+interface Facts {
+  version: number;
+  works_with: number;
+}
+
+export interface MigrateOptions {
+  /** The version of the program. */
+  program: string;
+  /** ISO 8601. */
+  now: string;
+  /** Monotonic ms. */
+  monotonic(): number;
+  to?: number;
+}
+
+/**
+ * Brings the database to version `to`, the current one by default. Several processes may call it at once. Throws
+ * `conflict` for a database of another program, or of a version that does not work with this one.
+ */
+export async function migrate(connection: Connection, options: MigrateOptions): Promise<void> {
+  const { to = SCHEMA_VERSION, monotonic } = options;
+  const deadline = monotonic() + WAIT_MS;
+  for (;;) {
+    const facts = await readFacts(connection);
+    if (facts.version >= to) return;
+    const next = MIGRATIONS.find(({ version }) => version > facts.version)!;
+    try {
+      await step(connection, next, options);
+    } catch (error) {
+      const isBusy =
+        error instanceof StatementFailure && error.outcome === 'refused' && error.repeat === 'now';
+      if (!isBusy || monotonic() >= deadline) throw error;
+    }
+  }
+}
+
+/** Throws `conflict` for a database that this program must not use. */
+async function readFacts(connection: Connection): Promise<Facts> {
+  const [found] = await connection.run<{ mark: string | null; tables: number }>({
+    name: 'facts-mark',
+    text: `SELECT obj_description(to_regclass('schema_facts'), 'pg_class') AS mark,
+      (SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace) AS tables`,
+  });
+  if (found?.mark !== MARK) {
+    if (found?.tables === 0) return { version: 0, works_with: 0 };
+    throw new ServiceError('conflict', 'The database contains tables of another program.', {
+      remedy: 'Set database.url to a database that only this service uses.',
+    });
+  }
+  const [facts = { version: 0, works_with: 0 }] = await connection.run<Facts>({
+    name: 'facts-version',
+    text: 'SELECT version, works_with FROM schema_facts',
+  });
+  if (facts.works_with <= SCHEMA_VERSION) return facts;
+  throw new ServiceError(
+    'conflict',
+    `The database has schema version ${facts.version}, which needs a program that knows version ${facts.works_with}; this one knows ${SCHEMA_VERSION}.`,
+    { remedy: 'Run the program version that migrated it, or a newer one. The database was not changed.' },
+  );
+}
+
+/** One transaction. Another process that migrates holds the lock until its end. */
+async function step(
+  connection: Connection,
+  { version, works_with, sql }: Migration,
+  options: MigrateOptions,
+) {
+  await connection.script('BEGIN; SET LOCAL statement_timeout = 0');
+  try {
+    await connection.run({ name: 'migrate-lock', text: 'SELECT pg_advisory_xact_lock(9, 0)::text AS held' });
+    const present = await readFacts(connection);
+    if (present.version < version) {
+      await connection.script(sql, STEP_MS);
+      await connection.script(`COMMENT ON TABLE schema_facts IS '${MARK}'`);
+      await connection.run({
+        name: 'migrate-note',
+        text: `INSERT INTO schema_facts (one, version, works_with, program, migrated_at) VALUES (1, $1, $2, $3, $4)
+          ON CONFLICT (one) DO UPDATE SET version = excluded.version, works_with = excluded.works_with,
+            program = excluded.program, migrated_at = excluded.migrated_at`,
+        values: [version, works_with, options.program, options.now],
+      });
+    }
+    await connection.script('COMMIT');
+  } catch (error) {
+    if (connection.isOpen) await connection.script('ROLLBACK');
+    throw error;
+  }
+}
