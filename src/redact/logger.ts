@@ -1,5 +1,4 @@
 // The log: one JSON object a line, or lines for people. Redacts everything and never blocks.
-import { pino } from 'pino';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { printable } from '../domain/printable.ts';
 import type { Redactor } from './engine.ts';
@@ -32,7 +31,10 @@ export interface Log {
 
 /** State that a logger shares with its children. */
 interface Shared {
-  writer: pino.Logger;
+  /** Takes one line of JSON with its end. */
+  write(line: string): void;
+  /** The current time as lines show it. */
+  stamp(): string;
   redactor: Redactor;
   /** Can change while the log is open. */
   level: LogLevel;
@@ -56,26 +58,11 @@ export function openLog({
   const dress = (line: string) => (format === 'pretty' ? prettyLine(line, coloured) : escapeRest(line));
   const queue = new LineQueue({ sink, maxWaiting, announce: (count) => dress(droppedLine(clock, count)) });
   const ring = new LogRing();
-  const stamp = stamps(clock);
-  const output = {
-    write: (line: string) => {
-      ring.push(line);
-      queue.push(dress(line));
-    },
+  const write = (line: string) => {
+    ring.push(line);
+    queue.push(dress(line));
   };
-  const writer = pino(
-    {
-      level: 'debug',
-      base: null,
-      messageKey: 'message',
-      timestamp: () => `,"time":"${stamp()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-      // Errors are already plain, redacted copies.
-      serializers: { err: (copy: unknown) => copy },
-    },
-    output,
-  );
-  const shared: Shared = { writer, redactor, level };
+  const shared: Shared = { write, stamp: stamps(clock), redactor, level };
   return {
     logger: loggerOver(shared, NOTHING),
     setLevel: (next) => {
@@ -91,12 +78,12 @@ const NOTHING = {};
 
 /** Redacts the fields of a child with each line, because the known secrets can change. */
 function loggerOver(shared: Shared, bound: object): Logger {
-  const { writer, redactor } = shared;
+  const { write, stamp, redactor } = shared;
   const at = (level: LogLevel) => (fields: object, message: string) => {
     if (SEVERITY[level] < SEVERITY[shared.level]) return;
     const all = bound === NOTHING ? fields : { ...bound, ...fields };
-    const copy = redactor.value({ ...all }) as Record<string, unknown>;
-    writer[level](withoutOwnNames(copy), redactor.text(message));
+    const copy = withoutOwnNames(redactor.value({ ...all }) as Record<string, unknown>);
+    write(`${JSON.stringify({ level, time: stamp(), ...copy, message: redactor.text(message) })}\n`);
   };
   return {
     debug: at('debug'),

@@ -38,7 +38,7 @@ const TABLE: Record<string, Allowance> = {
   schema: { folders: [], packages: ['typebox', 'ajv'] },
   domain: { folders: ['schema'], packages: [] },
   config: { folders: ['schema', 'domain'], packages: ['yaml', 'ajv', 'fastest-levenshtein'] },
-  redact: { folders: ['schema', 'domain'], packages: ['pino'] },
+  redact: { folders: ['schema', 'domain'], packages: [] },
   host: { folders: ['domain'], packages: ['execa'] },
   events: { folders: ['schema', 'domain'], packages: [] },
   store: { folders: ['schema', 'domain'], packages: [] },
