@@ -44,9 +44,10 @@ export async function runWorker(flags: WorkerFlags, version: string): Promise<vo
   );
   try {
     const worker = await openWorker(deps);
-    const words = worker.rpcUrl === undefined ? 'accepts no calls' : `accepts calls at ${worker.rpcUrl}`;
-    const status = `Worker ${workerId(config)} ${words}`;
-    logger.info({ worker_id: workerId(config), rpc_url: worker.rpcUrl }, `${status}.`);
+    const { rpcUrl, controlPlane } = worker;
+    const words = rpcUrl === undefined ? 'accepts no calls' : `accepts calls at ${rpcUrl}`;
+    const status = `Worker ${workerId(config)} ${words} and reports to ${controlPlane}`;
+    logger.info({ worker_id: workerId(config), rpc_url: rpcUrl, control_plane: controlPlane }, `${status}.`);
     process.send?.({ address: worker.rpcUrl ?? '' });
     await watcher.ready(status);
     const failure = await Promise.race([stop, worker.lost]);
@@ -128,6 +129,7 @@ function prepared(flags: WorkerFlags, version: string): { deps: WorkerProcessDep
     config,
     reread,
     token,
+    conceal: (secret: string) => redactor.add([secret]),
     host,
     clock,
     random,

@@ -65,6 +65,9 @@ export function changingFiles(deps: WorkerFilesDeps): ChangingFiles {
       get isReadyMade() {
         return credential.isReadyMade;
       },
+      get isOwn() {
+        return credential.isOwn;
+      },
       token: () => credential.token(),
       requireCaller: (presented) => credential.requireCaller(presented),
       requireLease: (lease, terms) => credential.requireLease(lease, terms),

@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { parseDuration } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { isLoopbackHost } from '../domain/loopback.ts';
 import { namesLoopback } from '../domain/outgoing-address.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
-import type { WorkerAuth } from '../domain/worker-secret.ts';
+import { type WorkerAuth, workerSecrets } from '../domain/worker-secret.ts';
 import type { Host } from '../host/host.ts';
 import type { OutgoingTls } from '../providers/outgoing/connect.ts';
 import { outgoing } from '../providers/outgoing/outgoing.ts';
@@ -15,15 +16,17 @@ import type { Config } from '../schema/config.ts';
 import { PROVIDER_KINDS } from '../schema/provider.ts';
 import type { WorkerJournal } from '../store/seam/worker-journal.ts';
 import { openWorkerJournal } from '../store/sqlite/worker-journal.ts';
-import { advertisedUrl, parseListen } from '../worker/addresses.ts';
+import { advertisedUrl, type ListenAddress } from '../worker/addresses.ts';
 import { type ControlLink, controlLink, type HeartbeatAnswer } from '../worker/control-link.ts';
-import { requireCallable, type WorkerCredential } from '../worker/credential.ts';
+import { requireCallable, requireWorkerId, type WorkerCredential } from '../worker/credential.ts';
 import type { WorkerFacts } from '../worker/heartbeats.ts';
 import { heartbeatOnce, type RunningWorker, type Serve, startWorker } from '../worker/worker.ts';
 import { closeStack } from './close-stack.ts';
 import { processLedger } from './process-ledger.ts';
 import { storeProgram } from './store-program.ts';
 import { type ChangingFiles, changingFiles, type WorkerFiles } from './worker-files.ts';
+import { controlPlaneUrl, isDefaultListen, listenAddress, withoutDefaultListen } from './worker-listen.ts';
+import { keptSecret, requireLoopback } from './worker-own-secret.ts';
 
 export interface WorkerProcessDeps {
   config: Config;
@@ -31,6 +34,8 @@ export interface WorkerProcessDeps {
   reread(): Config;
   /** The value of `--worker-token`; replaces the configured credential of this worker. */
   token?: string | undefined;
+  /** Keeps a secret out of the log. */
+  conceal(secret: string): void;
   host: Host;
   clock: Clock;
   ids: Ids;
@@ -44,6 +49,8 @@ export interface WorkerProcessDeps {
 
 const ANSWER_MS = 10_000;
 const PEM_BYTES = 256 * 1024;
+/** A server that restarts learns the secret of a worker on its machine with the next heartbeat. */
+const OWN_HEARTBEAT_MS = 5000;
 
 export const workerId = ({ worker }: Config): string => (worker.id === '' ? hostname() : worker.id);
 
@@ -53,14 +60,14 @@ export const workerId = ({ worker }: Config): string => (worker.id === '' ? host
  */
 export async function openWorker(
   deps: WorkerProcessDeps,
-): Promise<RunningWorker & Pick<WorkerJournal, 'lost'>> {
+): Promise<RunningWorker & Pick<WorkerJournal, 'lost'> & { controlPlane: string }> {
   const { config } = deps;
   const opened = closeStack();
   try {
     const near = await surroundings(deps);
     opened.push(near.close);
     const { id } = near;
-    const path = join(dirname(config.database.path), `worker-${id}.db`);
+    const path = `${statePath(config, id)}.db`;
     const journal = await openWorkerJournal({ ...deps, path, thread: storeProgram(deps.packageRoot) });
     opened.push(() => journal.close());
     const providers = await providerRegistry({
@@ -82,7 +89,7 @@ export async function openWorker(
       await worker.close(graceMs);
       await opened.close();
     };
-    return { rpcUrl: worker.rpcUrl, lost: journal.lost, close };
+    return { rpcUrl: worker.rpcUrl, controlPlane: near.controlPlane, lost: journal.lost, close };
   } catch (error) {
     await opened.close().catch(() => undefined);
     throw error;
@@ -90,7 +97,8 @@ export async function openWorker(
 }
 
 /** Implements `svc worker --once`. Rejects as the control plane refuses. */
-export async function beatOnce(deps: WorkerProcessDeps): Promise<HeartbeatAnswer> {
+export async function beatOnce(given: WorkerProcessDeps): Promise<HeartbeatAnswer> {
+  const deps = { ...given, config: withoutDefaultListen(given.config) };
   const near = await surroundings(deps);
   // It starts nothing, so its runtimes need no stable name.
   const instance = { id: deps.ids.uuid(), key: deps.random.bytes(32).toString('hex') };
@@ -109,8 +117,12 @@ export async function beatOnce(deps: WorkerProcessDeps): Promise<HeartbeatAnswer
   }
 }
 
+/** The files of a worker's state begin so. */
+const statePath = ({ database }: Config, id: string) => join(dirname(database.path), `worker-${id}`);
+
 interface Surroundings {
   id: string;
+  controlPlane: string;
   credential: WorkerCredential;
   link: ControlLink;
   heartbeatMs: number;
@@ -124,8 +136,10 @@ interface Surroundings {
 async function surroundings(deps: WorkerProcessDeps): Promise<Surroundings> {
   const { config, host, clock, version } = deps;
   const id = workerId(config);
-  const baseUrl = controlPlaneUrl(config.worker.control_plane_url);
-  const files = await filesOf(deps, config);
+  const baseUrl = controlPlaneUrl(config);
+  const listen = await listenAddress(config.worker, baseUrl, clock);
+  const own = ownSecret(deps, () => requireLoopback(baseUrl, listen?.host));
+  const files = await filesOf(deps, config, own);
   const line = (tls: OutgoingTls) =>
     outgoing({
       baseUrl,
@@ -139,28 +153,51 @@ async function surroundings(deps: WorkerProcessDeps): Promise<Surroundings> {
     id,
     files,
     line,
-    read: async () => filesOf(deps, deps.reread()),
+    read: async () => filesOf(deps, deps.reread(), own),
   });
   const { credential, refresh } = changing;
+  // A signed token is enough for heartbeats; nobody asked for more.
+  const isMute = credential.isReadyMade && isDefaultListen(config);
   const capacity = { max_sandboxes: placesOf(config), memory_mb: host.memoryMb, vcpus: host.cpus };
   return {
     id,
     credential,
     refresh,
-    serve: serveAt(config, files.tls, credential),
+    controlPlane: baseUrl,
+    serve: serveAt({ ...deps, credential, listen: isMute ? undefined : listen, baseUrl }, files.tls),
     link: controlLink({ outgoing: changing.outgoing, id, token: credential.token }),
-    heartbeatMs: heartbeatMs(config),
+    heartbeatMs: Math.min(
+      heartbeatMs(config),
+      credential.isOwn ? OWN_HEARTBEAT_MS : Number.POSITIVE_INFINITY,
+    ),
     facts: { hostname: hostname(), version, capacity },
     close: () => changing.close(),
   };
 }
 
+/** Reads or makes the secret of a worker without a credential, once. Throws where `require` does. */
+function ownSecret({ config, random, conceal }: WorkerProcessDeps, require: () => void): () => string {
+  let secret: string | undefined;
+  return () => {
+    require();
+    if (secret === undefined) {
+      secret = keptSecret(`${statePath(config, workerId(config))}.secret`, random);
+      conceal(secret);
+    }
+    return secret;
+  };
+}
+
 /** Reads the files that `config` names for the running worker. */
 async function filesOf(
-  { config: own, token, host }: WorkerProcessDeps,
+  { config: started, token, host }: WorkerProcessDeps,
   config: Config,
+  own: () => string,
 ): Promise<WorkerFiles> {
-  const auth = authOf(config, workerId(own), token);
+  const id = workerId(started);
+  requireWorkerId(id);
+  const given = authOf(config, id, token);
+  const auth = workerSecrets(given, id).length === 0 ? { worker_tokens: { [id]: own() } } : given;
   return { auth, tls: await tlsTexts(host, config.worker.tls) };
 }
 
@@ -169,19 +206,6 @@ function authOf({ auth }: Config, id: string, token: string | undefined): Worker
   return token === undefined || token === ''
     ? auth
     : { worker_tokens: { [id]: token }, worker_revoked_tokens };
-}
-
-function controlPlaneUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && /^https?:$/.test(url.protocol) && !url.username && url.search === '' && url.hash === '')
-    // Also accepts the base URL of the API.
-    return text.replace(/\/api\/v1\/?$/, '');
-  const what =
-    text === '' ? 'The URL of the control plane is missing.' : 'The URL of the control plane is not valid.';
-  throw new ServiceError('bad_request', what, {
-    remedy:
-      'Set --control-plane to its URL, for example https://svc.internal:7423 (worker.control_plane_url).',
-  });
 }
 
 function heartbeatMs({ worker }: Config): number {
@@ -199,13 +223,24 @@ function placesOf({ defaults, providers }: Config): number {
     : 0;
 }
 
-function serveAt({ worker }: Config, tls: OutgoingTls, credential: WorkerCredential): Serve | undefined {
-  if (worker.listen_addr === '') return undefined;
+interface ServeOptions {
+  config: Config;
+  logger: Logger;
+  credential: WorkerCredential;
+  listen: ListenAddress | undefined;
+  /** The URL of the control plane. */
+  baseUrl: string;
+}
+
+function serveAt(
+  { config: { worker }, logger, credential, listen, baseUrl }: ServeOptions,
+  tls: OutgoingTls,
+): Serve | undefined {
+  if (listen === undefined) return undefined;
   requireCallable(credential);
-  const listen = parseListen(worker.listen_addr);
   const { cert, key } = tls;
   const secured = cert !== undefined && key !== undefined ? { ...tls, cert, key } : undefined;
-  const isNear = namesLoopback(new URL(worker.control_plane_url));
+  const isNear = namesLoopback(new URL(baseUrl));
   const rpcUrl = advertisedUrl({
     listen,
     advertise: worker.advertise_url,
@@ -213,6 +248,11 @@ function serveAt({ worker }: Config, tls: OutgoingTls, credential: WorkerCredent
     isNear,
     allowLoopback: isNear || worker.allow_loopback_rpc,
   });
+  if (!secured && !isLoopbackHost(listen.host) && !/^https:/i.test(worker.advertise_url))
+    logger.warn(
+      { host: listen.host, port: listen.port },
+      'This worker accepts calls from other machines without TLS: others on the network can read tokens, commands and files. Set worker.tls.cert_file and worker.tls.key_file.',
+    );
   return { ...listen, tls: secured, rpcUrl };
 }
 

@@ -10,11 +10,11 @@ export function isLoopbackHost(host: string): boolean {
  * True if workers may have loopback addresses. When authentication is off, only this machine can call the server, so its
  * workers are local and could use loopback anyway. With keys, a proxy may let others in, so only the setting decides.
  */
-export function allowsLoopbackRpc({
-  auth,
-  server,
-  worker,
-}: Pick<Config, 'auth' | 'server' | 'worker'>): boolean {
-  const isNear = !auth.enabled && isLoopbackHost(server.host) && server.trusted_proxies.length === 0;
-  return worker.allow_loopback_rpc || isNear;
+export function allowsLoopbackRpc(config: Pick<Config, 'auth' | 'server' | 'worker'>): boolean {
+  return config.worker.allow_loopback_rpc || servesThisMachine(config);
+}
+
+/** True if authentication is off and only programs of this machine can call the server. */
+export function servesThisMachine({ auth, server }: Pick<Config, 'auth' | 'server'>): boolean {
+  return !auth.enabled && isLoopbackHost(server.host) && server.trusted_proxies.length === 0;
 }

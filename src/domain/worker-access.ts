@@ -4,6 +4,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from './errors.ts';
 import { isWorkerId } from './worker-id.ts';
 import {
+  isOwnSecret,
   knowsWorkers,
   signingKeys,
   type WorkerAuth,
@@ -32,6 +33,8 @@ export interface WorkerIdentity {
   secret: string;
   /** The known scopes of the token. */
   scopes: readonly string[];
+  /** The worker made its secret itself and hands it over. Nothing is proved yet: the first who does so has the id. */
+  isHandedOver?: true;
 }
 
 /**
@@ -78,6 +81,13 @@ export function judgeWorker(
   if (fault !== undefined) return refused(fault);
   const scopes = parsed.payload.scopes.filter((scope) => scope === HEARTBEAT_SCOPE);
   return { worker_id: id, secret: signer, scopes };
+}
+
+/** The worker that hands over a secret of its own; undefined for headers that do not. */
+export function handedOver({ worker_id, token }: PresentedWorker): WorkerIdentity | undefined {
+  if (worker_id === undefined || !isWorkerId(worker_id) || token === undefined || !isOwnSecret(token))
+    return undefined;
+  return { worker_id, secret: token, scopes: [HEARTBEAT_SCOPE], isHandedOver: true };
 }
 
 const refused = (fault: string) => ({ code: 'unauthorized' as const, fault });

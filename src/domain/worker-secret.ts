@@ -1,6 +1,7 @@
 // The secret that a worker and the control plane share (docs/design/api.md#workers). Both mint short tokens from it,
 // and leases are signed with it. Worker and control plane find it by the same rule, each from its own configuration.
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
+import { ServiceError } from './errors.ts';
 
 /** The worker credentials of the `auth` section. */
 export interface WorkerAuth {
@@ -48,6 +49,31 @@ export function knowsWorkers(auth: WorkerAuth): boolean {
   const { worker_tokens = {}, worker_signing_key, worker_token } = auth;
   const common = worker_signing_key ?? worker_token;
   return common !== undefined || Object.keys(worker_tokens).length > 0;
+}
+
+const OWN_SECRET = /^svc-worker-own-v1\.[A-Za-z0-9_-]{43}$/;
+
+/**
+ * The secret that a worker makes itself, from 32 random bytes. It holds only on one machine: the worker hands it over with
+ * its heartbeats, from loopback to loopback, to a server that has no worker credential.
+ */
+export function ownSecret(random: Buffer): string {
+  return `svc-worker-own-v1.${random.toString('base64url')}`;
+}
+
+export function isOwnSecret(text: string): boolean {
+  return OWN_SECRET.test(text);
+}
+
+/** Identifies a secret without telling it: SHA-256 as 64 hexadecimal digits. */
+export function secretPrint(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+export function workerIdTaken(): ServiceError {
+  return new ServiceError('conflict', 'A worker with this id and another secret is running.', {
+    remedy: 'Stop it, or choose another --id.',
+  });
 }
 
 function derivedSecret(signingKey: string, id: string): string {

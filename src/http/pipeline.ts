@@ -11,6 +11,7 @@ import { addressRanges, originOf } from '../domain/address.ts';
 import { accountOf } from '../domain/byte-ledger.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
+import { servesThisMachine } from '../domain/loopback.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 import { answeredRequest, logAccess } from './access-log.ts';
@@ -107,7 +108,12 @@ function judgesOf(deps: PipelineDeps): Judges {
       limiter,
       named: deps.named,
       authenticate: authenticator(rules, limiter, deps.named),
-      authenticateWorker: workerAuthenticator(auth, limiter, deps.clock),
+      authenticateWorker: workerAuthenticator({
+        auth,
+        onlyThisMachine: servesThisMachine({ auth, server }),
+        limiter,
+        clock: deps.clock,
+      }),
     },
     audited: auditor({
       log: deps.audit,

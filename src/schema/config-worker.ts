@@ -11,8 +11,14 @@ export const WorkerConfig = section(
   'Remote workers: settings of this process as a worker, and how the control plane calls workers.',
   {
     id: text('', 'Id of this worker; empty means the host name.', { pattern: `${WORKER_ID}|^$` }),
-    control_plane_url: text('', 'URL of the control plane, for example https://svc.internal:7423.'),
-    listen_addr: text('', 'Address on which this worker accepts calls, as host:port; empty accepts none.'),
+    control_plane_url: text(
+      '',
+      'URL of the control plane, for example https://svc.internal:7423; empty means the server that this configuration describes, if it listens on loopback.',
+    ),
+    listen_addr: text(
+      'auto',
+      'Address on which this worker accepts calls, as host:port. auto means a free port of loopback for a control plane on this machine, otherwise port 7424 of the address from which this host reaches it; empty accepts none.',
+    ),
     advertise_url: text('', 'URL at which the server calls this worker; empty derives it from listen_addr.'),
     heartbeat_interval: duration('30s', 'Heartbeat interval; at least 1s.'),
     shutdown_timeout: duration('10s', 'How long a stopping worker waits for calls in flight.'),

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { ServiceError } from '../domain/errors.ts';
 import { hostFault } from '../domain/outgoing-address.ts';
 
-interface ListenAddress {
+export interface ListenAddress {
   /** Has no brackets; empty means every address. */
   host: string;
   port: number;

@@ -4,13 +4,15 @@ import { isLeaseSignedWith, leaseFault } from '../domain/lease.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
 import { identifyWorker, type PresentedWorker } from '../domain/worker-access.ts';
 import { isWorkerId, LOCAL_WORKER } from '../domain/worker-id.ts';
-import { type WorkerAuth, workerSecrets } from '../domain/worker-secret.ts';
+import { isOwnSecret, type WorkerAuth, workerSecrets } from '../domain/worker-secret.ts';
 import { freshToken, parseWorkerToken } from '../domain/worker-token.ts';
 import type { Lease } from '../schema/lease.ts';
 
 export interface WorkerCredential {
   /** True for a token that somebody signed for this worker: enough to call, not enough to be called. */
   readonly isReadyMade: boolean;
+  /** True for a secret that this worker made itself: its heartbeats hand it over, on this machine only. */
+  readonly isOwn: boolean;
   /** The value of X-Worker-Token. */
   token(): string;
   /** Throws `unauthorized`, or `forbidden` for another worker, unless the caller is the control plane. */
@@ -33,7 +35,7 @@ export function workerCredential(
   id: string,
   { clock, ids }: { clock: Clock; ids: Ids },
 ): WorkerCredential {
-  requireId(id);
+  requireWorkerId(id);
   const secrets = workerSecrets(auth, id).map(({ secret }) => secret);
   const [current] = secrets;
   if (current === undefined)
@@ -41,11 +43,13 @@ export function workerCredential(
       remedy: 'Set --worker-token or auth.worker_token; svc worker token create makes one.',
     });
   const isReadyMade = parseWorkerToken(current) !== undefined;
+  const isOwn = isOwnSecret(current);
   const fresh = () =>
     freshToken(current, { worker_id: id, aud: 'worker:control-plane', jti: ids.uuid(), now: clock.now() });
   return {
     isReadyMade,
-    token: () => (isReadyMade ? current : fresh()),
+    isOwn,
+    token: () => (isReadyMade || isOwn ? current : fresh()),
     requireCaller: (presented) => {
       if (presented.worker_id !== undefined && presented.worker_id !== id) throw otherWorker();
       identifyWorker(auth, presented, { aud: 'worker:rpc', now: clock.now() });
@@ -62,7 +66,8 @@ export function otherWorker(): ServiceError {
   return new ServiceError('forbidden', 'This is another worker.');
 }
 
-function requireId(id: string): void {
+/** Throws `bad_request` for an id that no worker can have. */
+export function requireWorkerId(id: string): void {
   if (isWorkerId(id) && id !== LOCAL_WORKER) return;
   throw new ServiceError('bad_request', `${JSON.stringify(id.slice(0, 64))} cannot be the id of a worker.`, {
     remedy: 'Use at most 128 letters, digits and . _ - (not local), and set it with --id.',

@@ -123,6 +123,66 @@ describe('guessing', () => {
   });
 });
 
+describe('a worker without a credential', () => {
+  const OWN = `svc-worker-own-v1.${'s'.repeat(43)}`;
+  const NEAR = { auth: {} };
+
+  it('hands over a secret of its own where only this machine can call', async () => {
+    await open(NEAR);
+    expect(await beat(as('w', OWN))).toEqual([200, undefined]);
+    const { status } = await askSample(http.base, 'renewLease', as('w', OWN), 'sb-1');
+    expect(status).toBe(200);
+    expect(http.control.asked.map(({ method }) => method)).toEqual(['workers.heartbeat', 'workers.renew']);
+  });
+
+  it.each<[string, HttpOptions]>([
+    ['with authentication on', { auth: { enabled: true, api_key: API_KEY } }],
+    ['with a trusted proxy', { ...NEAR, server: { trusted_proxies: ['10.0.0.1'] } }],
+    ['beyond loopback', { ...NEAR, server: { host: '0.0.0.0', allow_insecure: true } }],
+  ])('is refused by a server %s', async (_, options) => {
+    await open(options);
+    expect(await beat(as('w', OWN))).toEqual([503, 'unavailable']);
+  });
+
+  it.each([
+    { worker_token: 't'.repeat(40) },
+    { worker_tokens: { other: 't'.repeat(40) } },
+    { worker_signing_key: KEY },
+  ])('is refused where a credential is configured: %o', async (auth) => {
+    await open({ auth });
+    expect(await beat(as('w', OWN))).toEqual([401, 'unauthorized']);
+  });
+
+  it.each(['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'])(
+    'is refused behind a proxy: %s',
+    async (name) => {
+      await open(NEAR);
+      expect(await beat({ ...as('w', OWN), [name]: '127.0.0.1' })).toEqual([503, 'unavailable']);
+    },
+  );
+
+  it.each([
+    ['short', OWN.slice(0, -1)],
+    ['long', `${OWN}s`],
+    ['of another form', 's'.repeat(60)],
+    ['signed with it', freshToken(OWN, { worker_id: 'w', aud: 'worker:control-plane', jti: 'j', now: 0 })],
+  ])('is refused when its secret is %s', async (_, token) => {
+    await open(NEAR);
+    expect(await beat(as('w', token))).toEqual([503, 'unavailable']);
+    expect(await beat({ 'x-worker-token': OWN })).toEqual([503, 'unavailable']);
+    expect(await beat(as('w', OWN), 'x')).toEqual([403, 'forbidden']);
+    expect(http.control.asked).toEqual([]);
+  });
+
+  it('opens no other route', async () => {
+    await open({ auth: { admin_api_key: 'a'.repeat(40) } });
+    for (const id of ROUTE_IDS.filter((each) => SAMPLES[each].kind === 'admin'))
+      for (const headers of [as('w', OWN), { 'x-admin-api-key': OWN }])
+        expect([id, (await askSample(http.base, id, headers)).status]).toEqual([id, 401]);
+    expect(http.control.asked).toEqual([]);
+  });
+});
+
 it('only these two routes are of workers', () => {
   expect(ROUTES.filter(({ auth }) => auth === 'worker').map(({ id }) => id)).toEqual([
     'workerHeartbeat',

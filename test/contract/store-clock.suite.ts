@@ -24,7 +24,9 @@ export function clocked({ store, put }: Given): void {
     const ended = await put({ expires_at: stamp(600), state: 'destroyed', ended_at: stamp(1) });
     const claimed = sandboxRecord();
     await store().sandboxes.reserve(claimed, NO_CAP, [], CLAIM);
-    await store().workers.heard('w1', { rpc_url: 'http://w1:1', providers: ['userspace'] }, stamp(5), 10);
+    await store().workers.heard('w1', { rpc_url: 'http://w1:1', providers: ['userspace'] }, stamp(5), {
+      most: 10,
+    });
     const placement = {
       local: false,
       remote: true,

@@ -6,7 +6,7 @@ import type { SandboxRecord } from '../../src/store/store.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 import type { Given } from './store.suite.ts';
 
-const MOST = 100;
+const MOST = { most: 100 };
 const PLACEMENT = {
   heartbeat_after: stamp(-60),
   local: true,
@@ -63,11 +63,31 @@ export function workers({ store }: Given): void {
   });
 
   it('takes so many and no more, and those that it knows always', async () => {
-    await store().workers.heard('a', {}, stamp(), 1);
-    await store().workers.heard('a', {}, stamp(), 1);
-    await expect(store().workers.heard('b', {}, stamp(), 1)).rejects.toMatchObject({
+    await store().workers.heard('a', {}, stamp(), { most: 1 });
+    await store().workers.heard('a', {}, stamp(), { most: 1 });
+    await expect(store().workers.heard('b', {}, stamp(), { most: 1 })).rejects.toMatchObject({
       code: 'resource_limit',
     });
+  });
+
+  it('lets nobody else claim the id of a worker that sends heartbeats', async () => {
+    const claim = (print: string, at: number) =>
+      store().workers.heard('w1', REMOTE, stamp(at), {
+        ...MOST,
+        claim: { secret_print: print.repeat(64), silent_since: stamp(at - 90) },
+      });
+    await heard('w1');
+    const claimed = await claim('a', 1);
+    expect(claimed).not.toHaveProperty('secret_print');
+    await expect(claim('b', 90)).rejects.toMatchObject({ code: 'conflict' });
+    expect(await store().workers.get('w1')).toEqual(claimed);
+    await claim('a', 90);
+    await heard('w1', { status: 'online' }, stamp(100));
+    await expect(claim('b', 189)).rejects.toMatchObject({ code: 'conflict' });
+    await claim('b', 190);
+    await expect(claim('a', 191)).rejects.toMatchObject({ code: 'conflict' });
+    await store().workers.remove('w1');
+    await claim('a', 192);
   });
 
   it('removes one that holds no sandboxes', async () => {

@@ -88,7 +88,7 @@ function scene(made: Certificates, url: string) {
     const logger = recordingLogger(lines);
     const deps: WorkerProcessDeps = {
       ...{ config: read(), reread: read, host: realHost(), clock, random, ids: realIds(random), logger },
-      ...{ version: '0.0.0', packageRoot },
+      ...{ version: '0.0.0', packageRoot, conceal: () => undefined },
     };
     const worker = await openWorker(deps);
     onTestFinished(() => worker.close(0));

@@ -94,7 +94,7 @@ it('a worker takes calls, is drained from the server, and stops in order', async
   const { rpc_url } = await worker('w4');
   expect((await once('--id', 'w4')).code).toBe(0);
   expect(await worker('w4')).toMatchObject({ rpc_url, status: 'draining' });
-  const mute = workerProcess(args);
+  const mute = workerProcess([...args, '--listen', '']);
   await until('it takes no calls', async () => (await worker('w4')).rpc_url === undefined);
   await ended(mute);
 });

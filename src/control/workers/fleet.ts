@@ -60,7 +60,7 @@ export function fleetOf(deps: FleetDeps): Fleet {
   const { config, store, remote, clock } = deps;
   const { heartbeat_interval } = config.current().worker;
   const terms = workerTerms(parseDuration(heartbeat_interval, 'worker.heartbeat_interval'));
-  const secrets = new WorkerSecrets(config);
+  const secrets = new WorkerSecrets(config, clock);
   const leases = new Leases({ leases: store.leases, sandboxes: store.sandboxes, secrets, terms, clock });
   const given = { ...deps, workers: store.workers, leases, secrets, terms };
   const callee = ({ id, rpc_url }: Pick<WorkerRecord, 'id' | 'rpc_url'>) =>

@@ -25,7 +25,7 @@ export function localWorker(deps: LocalWorkerDeps): Periodic {
     const now = new Date(clock.now()).toISOString();
     // The limit of workers never excludes this server.
     await workers
-      .heard(LOCAL_WORKER, body, now, Number.MAX_SAFE_INTEGER)
+      .heard(LOCAL_WORKER, body, now, { most: Number.MAX_SAFE_INTEGER })
       .catch((error: unknown) =>
         logger.warn({ err: error }, 'Could not write the heartbeat of this server; retrying.'),
       );

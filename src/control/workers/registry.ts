@@ -1,13 +1,15 @@
 // The registry of workers, this server included: heartbeats, views, draining, removal. The request to drain is stored
 // here, the status comes from the worker; neither overwrites the other.
 import { ServiceError } from '../../domain/errors.ts';
-import { hostFault } from '../../domain/outgoing-address.ts';
+import { hostFault, namesLoopback } from '../../domain/outgoing-address.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { RateVerdict } from '../../domain/rate.ts';
 import { RateBuckets } from '../../domain/rate-buckets.ts';
+import type { WorkerIdentity } from '../../domain/worker-access.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import { secretPrint } from '../../domain/worker-secret.ts';
 import type { Worker } from '../../schema/worker.ts';
-import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
+import type { SecretClaim, WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { Workers } from '../api/workers.ts';
 import type { Leases } from './leases.ts';
 import type { WorkerSecrets } from './worker-secrets.ts';
@@ -47,10 +49,15 @@ export function workerRegistry(deps: RegistryDeps): Workers {
     get: async (id) => shown((await workers.get(id)) ?? unknown()),
     heartbeat: async (id, body, identity) => {
       if (id === LOCAL_WORKER) throw thisServer('It sends its own heartbeats.');
-      if (identity) refuseHaste(paces.take(id, deps.clock.monotonic()));
+      const claim = identity?.isHandedOver && claimOf(identity, deps);
+      // A worker with another secret must not use up the pace of the one that has the id.
+      if (identity)
+        refuseHaste(paces.take(claim ? `${id} ${claim.secret_print}` : id, deps.clock.monotonic()));
       requireCallable(body.rpc_url, deps.allowLoopback);
-      const worker = await workers.heard(id, body, now(), MOST_WORKERS);
-      if (identity) secrets.proved(id, identity.secret);
+      if (claim || secrets.isOwn(id)) requireThisMachine(body.rpc_url ?? (await workers.get(id))?.rpc_url);
+      const worker = await workers.heard(id, body, now(), { most: MOST_WORKERS, ...(claim && { claim }) });
+      if (identity?.isHandedOver) secrets.handedOver(identity);
+      else if (identity) secrets.proved(id, identity.secret);
       deps.learn([worker]);
       roomChanged();
       return shown(worker);
@@ -72,10 +79,20 @@ export function workerRegistry(deps: RegistryDeps): Workers {
       secrets.forget(id);
       forget(id);
     },
-    renew: (identity, resource_id, ttl) => {
-      secrets.proved(identity.worker_id, identity.secret);
+    renew: async (identity, resource_id, ttl) => {
+      if (identity.isHandedOver) secrets.requireHandedOver(identity);
+      else secrets.proved(identity.worker_id, identity.secret);
       return leases.renew(identity, resource_id, ttl);
     },
+  };
+}
+
+/** The id is free for another secret once no lease of the worker that had it can hold any more. */
+function claimOf(identity: WorkerIdentity, { secrets, terms, clock }: RegistryDeps): SecretClaim {
+  secrets.refuseOther(identity, terms.leaseMs);
+  return {
+    secret_print: secretPrint(identity.secret),
+    silent_since: new Date(clock.now() - terms.leaseMs).toISOString(),
   };
 }
 
@@ -117,6 +134,19 @@ function requireCallable(rpc_url: string | undefined, allowLoopback: boolean): v
     remedy:
       'Start the worker with --advertise, the URL at which this server reaches it. A worker on the same machine needs worker.allow_loopback_rpc here.',
   });
+}
+
+/** A secret that nobody configured leaves this machine neither with a heartbeat nor with a call. */
+function requireThisMachine(rpc_url: string | undefined): void {
+  if (!rpc_url || namesLoopback(new URL(rpc_url))) return;
+  throw new ServiceError(
+    'bad_request',
+    'rpc_url must be a loopback address for a worker without a credential.',
+    {
+      remedy:
+        'Start the worker with --listen 127.0.0.1:0, or configure a credential: svc worker token create makes one.',
+    },
+  );
 }
 
 function unknown(): never {

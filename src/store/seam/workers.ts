@@ -16,12 +16,27 @@ export interface LeaseRecord {
   created_at: string;
 }
 
+/** A worker that made its secret itself claims its id with it. */
+export interface SecretClaim {
+  /** SHA-256 of the secret, 64 hexadecimal digits. */
+  secret_print: string;
+  /** A worker without a heartbeat since then has lost its id to the next one. */
+  silent_since: string;
+}
+
+export interface HeartbeatTerms {
+  /** The maximum number of workers. */
+  most: number;
+  claim?: SecretClaim;
+}
+
 export interface WorkerStore {
   /**
    * Records a heartbeat at `at`: creates or updates the worker. Omitted fields and `drain` stay. Throws
-   * `resource_limit` for a new worker if there are `most`.
+   * `resource_limit` for a new worker if there are `most`, and `conflict` while the id is claimed with another secret.
+   * Only another claim changes or refuses a claim.
    */
-  heard(id: string, body: HeartbeatBody, at: string, most: number): Promise<WorkerRecord>;
+  heard(id: string, body: HeartbeatBody, at: string, terms: HeartbeatTerms): Promise<WorkerRecord>;
   get(id: string): Promise<WorkerRecord | undefined>;
   /** Sorted by id. */
   list(): Promise<WorkerRecord[]>;

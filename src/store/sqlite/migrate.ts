@@ -17,6 +17,7 @@ import { ACTORS } from './migrations/0012-actors.ts';
 import { AUDIT_TARGETS } from './migrations/0013-audit-targets.ts';
 import { EXECS } from './migrations/0014-execs.ts';
 import { KEYS } from './migrations/0015-keys.ts';
+import { WORKER_SECRETS } from './migrations/0016-worker-secrets.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -34,6 +35,7 @@ const MIGRATIONS: readonly string[] = [
   AUDIT_TARGETS,
   EXECS,
   KEYS,
+  WORKER_SECRETS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

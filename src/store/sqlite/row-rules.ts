@@ -173,6 +173,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       rpc_url: optional(fits(RPC_URL, 'is not a URL that a worker may name')),
       version: optional(text(64)),
       drain: count(0, 1),
+      secret_print: optional(fits('^[0-9a-f]{64}$', 'is not a SHA-256 in hexadecimal digits')),
       last_heartbeat: stamp,
       created_at: stamp,
       updated_at: stamp,

@@ -7,9 +7,10 @@ import {
   placeSandbox,
 } from '../../domain/placement.ts';
 import { SESSIONS } from '../../domain/worker-capabilities.ts';
+import { workerIdTaken } from '../../domain/worker-secret.ts';
 import type { HeartbeatBody, WorkerStatus } from '../../schema/worker.ts';
 import { tooManyWorkers } from '../refusals.ts';
-import type { WorkerRecord, WorkerStore } from '../seam/workers.ts';
+import type { HeartbeatTerms, WorkerRecord, WorkerStore } from '../seam/workers.ts';
 import type { Executor } from './executor.ts';
 import { parse } from './rows.ts';
 
@@ -28,6 +29,7 @@ interface WorkerRow {
   drain: number;
   created_at: string;
   updated_at: string;
+  secret_print: string | null;
   active_sandboxes: number;
 }
 
@@ -84,12 +86,18 @@ function hearing(db: Database) {
        coalesce(@capabilities, '[]'), coalesce(@max_sandboxes, 0), coalesce(@memory_mb, 0), coalesce(@vcpus, 0),
        nullif(@rpc_url, ''), @version, @at, 0, @at, @at)`,
   );
-  return db.transaction((id: string, body: HeartbeatBody, at: string, most: number): WorkerRecord => {
+  const taken = db.prepare<object>(
+    `SELECT 1 FROM workers WHERE id = @id AND secret_print <> @secret_print AND last_heartbeat > @silent_since`,
+  );
+  const claiming = db.prepare('UPDATE workers SET secret_print = @secret_print WHERE id = @id');
+  return db.transaction((id: string, body: HeartbeatBody, at: string, { most, claim }: HeartbeatTerms) => {
     const values = { id, at, ...valuesOf(body) };
+    if (claim && taken.get({ id, ...claim })) throw workerIdTaken();
     if (update.run(values).changes === 0) {
       if ((count.get() ?? 0) >= most) throw tooManyWorkers(most);
       insert.run(values);
     }
+    if (claim) claiming.run({ id, secret_print: claim.secret_print });
     return fromRow(get.get(id) as WorkerRow);
   });
 }
@@ -110,7 +118,7 @@ function valuesOf({ hostname, status, providers, capabilities, capacity, rpc_url
 }
 
 function fromRow(row: WorkerRow): WorkerRecord {
-  const { max_sandboxes, memory_mb, vcpus, rpc_url, version, drain, ...rest } = row;
+  const { max_sandboxes, memory_mb, vcpus, rpc_url, version, drain, secret_print: _, ...rest } = row;
   return {
     ...rest,
     status: row.status as WorkerStatus,

@@ -34,6 +34,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
   const tables: Tables = {
     ...{ sandboxes: new Map(), quotas: new Map(), claims: new Map(), warm: new Map() },
     ...{ vms: new Map(), uids: { given: 0 }, workers: new Map(), leases: new Map() },
+    worker_claims: new Map(),
     ...{ events: [], last_event_id: 0, event_gaps: new Map() },
   };
   return {

@@ -16,6 +16,8 @@ export interface Tables extends PoolTables {
   claims: Map<string, StoredClaim>;
   warm: Map<string, PrewarmedRecord>;
   workers: Map<string, Omit<WorkerRecord, 'active_sandboxes'>>;
+  /** SHA-256 of the secret with which a worker claimed its id. */
+  worker_claims: Map<string, string>;
   leases: Map<string, LeaseRecord>;
   events: Event[];
   last_event_id: number;

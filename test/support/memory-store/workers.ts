@@ -3,6 +3,7 @@ import { type Placement, type PlacementLimits, placeSandbox } from '../../../src
 import { LIVE_STATES } from '../../../src/domain/sandbox-state.ts';
 import { SESSIONS } from '../../../src/domain/worker-capabilities.ts';
 import { LOCAL_WORKER } from '../../../src/domain/worker-id.ts';
+import { workerIdTaken } from '../../../src/domain/worker-secret.ts';
 import type { HeartbeatBody } from '../../../src/schema/worker.ts';
 import { tooManyWorkers } from '../../../src/store/refusals.ts';
 import type { LeaseStore, WorkerRecord, WorkerStore } from '../../../src/store/seam/workers.ts';
@@ -15,11 +16,15 @@ export function memoryWorkers(tables: Tables): WorkerStore {
   const shown = (worker: Kept): WorkerRecord =>
     copy({ ...worker, active_sandboxes: activeOn(tables, worker.id) });
   return {
-    heard: async (id, said, at, most) => {
+    heard: async (id, said, at, { most, claim }) => {
       const known = workers.get(id);
+      const print = tables.worker_claims.get(id) ?? claim?.secret_print;
+      if (claim && known && print !== claim.secret_print && known.last_heartbeat > claim.silent_since)
+        throw workerIdTaken();
       if (!known && workers.size >= most) throw tooManyWorkers(most);
       const worker = heard(known ?? fresh(id, at), said, at);
       workers.set(id, worker);
+      if (claim) tables.worker_claims.set(id, claim.secret_print);
       return shown(worker);
     },
     get: async (id) => {
@@ -35,6 +40,7 @@ export function memoryWorkers(tables: Tables): WorkerStore {
       if (!workers.has(id)) return 'absent';
       if (activeOn(tables, id) > 0) return 'busy';
       workers.delete(id);
+      tables.worker_claims.delete(id);
       return 'removed';
     },
   };

@@ -2,15 +2,22 @@
 import { isIP } from 'node:net';
 import { isLoopbackHost } from '../../../domain/loopback.ts';
 import { addressFault } from '../../../domain/outgoing-address.ts';
+import type { Config } from '../../../schema/config.ts';
 import { findingIf, rulesOf } from '../rule.ts';
 
 const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).hostname : '');
 const isOpen = (address: string) => address !== '' && !isLoopbackHost(hostOf(`http://${address}`));
+const isFar = (url: string) => url !== '' && !isLoopbackHost(hostOf(url));
 const isPlain = (url: string) => /^http:/i.test(url) && !isLoopbackHost(hostOf(url));
 
 function isRefused(url: string): boolean {
   const literal = hostOf(url).replace(/^\[|\]$/g, '');
   return isIP(literal) !== 0 && addressFault(literal, true) !== undefined;
+}
+
+/** Without an address, a worker of a control plane elsewhere chooses one that others can reach. */
+function listensOpenly({ listen_addr, control_plane_url }: Config['worker']): boolean {
+  return listen_addr === 'auto' ? isFar(control_plane_url) : isOpen(listen_addr);
 }
 
 export const BACKEND_RULES = rulesOf('backends', [
@@ -90,7 +97,19 @@ export const BACKEND_RULES = rulesOf('backends', [
     production: 'error',
     check: ({ config: { worker } }) =>
       findingIf(
-        worker.tls.cert_file === '' && isOpen(worker.listen_addr) && !/^https:/i.test(worker.advertise_url),
+        worker.tls.cert_file === '' && listensOpenly(worker) && !/^https:/i.test(worker.advertise_url),
       ),
+  },
+  {
+    id: 'SVC807',
+    key: 'worker.control_plane_url',
+    title: 'The heartbeats of this worker do not use TLS.',
+    why: 'An attacker on the network path can answer instead of the server, and can read the tokens and use them until they expire: to change what the server knows of the worker, and to keep its leases from ending.',
+    remedy:
+      'Serve the control plane over https (docs/proxies.md), and set worker.control_plane_url to that URL.',
+    example: 'worker:\n  control_plane_url: https://svc.internal:7423\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { worker } }) => findingIf(isPlain(worker.control_plane_url)),
   },
 ]);

@@ -8,7 +8,7 @@ const SECRET = 's'.repeat(40);
 const W1 = { worker_id: 'w1', secret: SECRET, scopes: [] };
 
 async function leased(w: World): Promise<string> {
-  await w.store.workers.heard('w1', { providers: ['userspace'], rpc_url: 'http://h' }, stamp(), 9);
+  await w.store.workers.heard('w1', { providers: ['userspace'], rpc_url: 'http://h' }, stamp(), { most: 9 });
   const placement = {
     heartbeat_after: stamp(-60),
     local: false,

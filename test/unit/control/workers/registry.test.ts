@@ -1,5 +1,5 @@
 // The workers as the control plane knows them, this server among them.
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { HeartbeatBody } from '../../../../src/schema/worker.ts';
 import { NO_CAP, sandboxRecord, stamp } from '../../../support/records.ts';
 import { api, world } from '../../../support/servers/control.ts';
@@ -110,6 +110,65 @@ it('one that says it takes no calls is called no more: what it holds is refused 
   await expect(w.control.sandboxes.destroy(id, api)).rejects.toMatchObject({
     ...{ code: 'unavailable', message: 'The worker of this sandbox cannot be called.' },
     remedy: expect.stringContaining('listen'),
+  });
+});
+
+describe('a secret that a worker made itself', () => {
+  const NEAR = { ...BODY, rpc_url: 'http://127.0.0.1:7424' };
+  const identity = (letter: string) => ({
+    ...{ worker_id: 'w1', secret: `svc-worker-own-v1.${letter.repeat(43)}`, scopes: [] },
+    isHandedOver: true as const,
+  });
+  const started = async () => {
+    const w = world();
+    await w.control.start();
+    const beat = (letter: string, body: HeartbeatBody = NEAR) =>
+      w.control.workers.heartbeat('w1', body, identity(letter));
+    const renew = (letter: string) => w.control.workers.renew(identity(letter), 'sb-1', undefined);
+    return Object.assign(w, { beat, renew });
+  };
+
+  it('holds while it sends heartbeats, and a lease longer', async () => {
+    const w = await started();
+    await w.beat('a');
+    for (let n = 0; n < 20; n++) await expect(w.beat('b')).rejects.toMatchObject({ code: 'conflict' });
+    await w.clock.advance(60_000);
+    await w.beat('a');
+    await w.clock.advance(119_000);
+    await expect(w.beat('b')).rejects.toMatchObject({ code: 'conflict' });
+    await w.clock.advance(1000);
+    await w.beat('b');
+    await expect(w.beat('a')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(w.renew('a')).rejects.toMatchObject({ code: 'unauthorized' });
+  });
+
+  it('is not lost to another by a wall clock that is set, nor to one that knocks often', async () => {
+    const w = await started();
+    await w.beat('a');
+    w.clock.jump(3_600_000);
+    await expect(w.beat('b')).rejects.toMatchObject({ code: 'conflict' });
+    for (let n = 0; n < 50; n++) await w.beat('b').catch(() => undefined);
+    await w.beat('a');
+  });
+
+  it('is asked for again after a restart of the server, and given by nobody else', async () => {
+    const w = await started();
+    await w.beat('a');
+    await w.restart();
+    await expect(w.renew('a')).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(w.beat('b')).rejects.toMatchObject({ code: 'conflict' });
+    await w.beat('a');
+    await expect(w.renew('a')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(w.renew('b')).rejects.toMatchObject({ code: 'unauthorized' });
+  });
+
+  it('is told to nobody beyond this machine', async () => {
+    const w = await started();
+    await expect(w.beat('a', BODY)).rejects.toMatchObject({ code: 'bad_request' });
+    await w.beat('a');
+    await expect(w.control.workers.heartbeat('w1', BODY)).rejects.toMatchObject({ code: 'bad_request' });
+    expect(await w.control.workers.get('w1')).toMatchObject({ rpc_url: NEAR.rpc_url });
+    expect(JSON.stringify(await w.control.workers.list())).not.toContain('svc-worker-own');
   });
 });
 

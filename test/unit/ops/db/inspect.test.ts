@@ -144,7 +144,7 @@ async function withRows(path: string): Promise<string> {
     [],
   );
   await store.keys.create(keyRecord({ owner_id: 'ann' }), { most: 9, most_of_owner: 9 });
-  await store.workers.heard('w', heard, stamp(), 9);
+  await store.workers.heard('w', heard, stamp(), { most: 9 });
   await store.close();
   return path;
 }

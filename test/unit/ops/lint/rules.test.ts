@@ -118,7 +118,9 @@ it.each(['alpine', 'alpine:latest', 'registry.example:5000/team/app', 'node:LTS'
 );
 
 it('the token of a worker in its own configuration is no shared one', () => {
-  const text = fixture('SVC110').concat('worker: {control_plane_url: "https://svc.internal"}\n');
+  const text = fixture('SVC110').concat(
+    'worker: {control_plane_url: "https://svc.internal", listen_addr: ""}\n',
+  );
   const assumed = ['auth.api_key', 'auth.admin_api_key', 'auth.worker_token'];
   expect(lint(text, { production: true, assumed }).findings).toEqual([]);
 });
@@ -158,6 +160,9 @@ it.each([
   ['worker: {listen_addr: ":7424"}', true],
   ['worker: {listen_addr: "0.0.0.0:7424", advertise_url: "https://edge-1.internal"}', false],
   ['worker: {listen_addr: "0.0.0.0:7424", advertise_url: "http://edge-1.internal"}', true],
+  ['worker: {control_plane_url: "https://svc.internal"}', true],
+  ['worker: {control_plane_url: "https://svc.internal", listen_addr: ""}', false],
+  ['worker: {control_plane_url: "http://127.0.0.1:7423"}', false],
 ])('%s is called without TLS: %s', (text, isFound) => {
   expect(lint(text).findings.some(({ rule }) => rule === 'SVC806')).toBe(isFound);
 });
