@@ -70,7 +70,7 @@ const nameOf = ({ document, prompt }: Reader) => (prompt ? `${document} (${promp
 
 function stepsFor({ document, prompt }: Reader): Step[] {
   return blocksOf(document)
-    .filter((block) => isCommands(block) && block.notRun === undefined)
+    .filter((block) => isCommands(block) && block.notRun === undefined && block.host === undefined)
     .flatMap(stepsOf)
     .filter((step) => prompt === undefined || step.prompt === prompt);
 }

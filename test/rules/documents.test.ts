@@ -8,7 +8,7 @@ import { lintConfig } from '../../src/ops/lint/lint.ts';
 import { LINT_RULES } from '../../src/ops/lint/rules.ts';
 import { SECRET_PATHS } from '../../src/schema/config-keys.ts';
 import { type Block, blocksOf, documents, isCommands } from '../support/checks/document-blocks.ts';
-import { FOLLOWED, READERS } from '../support/checks/document-readers.ts';
+import { FOLLOWED, FOLLOWED_ON_HOSTS, READERS } from '../support/checks/document-readers.ts';
 import { promtool } from '../support/checks/promtool.ts';
 import { itWith } from '../support/requires.ts';
 import { packageRoot } from '../support/servers/server.ts';
@@ -40,7 +40,8 @@ describe('the blocks of the documents', () => {
 
 /** Whether a test follows a block, by its language. */
 const FOLLOWS: Record<string, (block: Block) => boolean> = {
-  console: ({ document, notRun }) => notRun !== undefined || FOLLOWED.includes(document),
+  console: ({ document, notRun, host }) =>
+    notRun !== undefined || (host === undefined ? FOLLOWED : FOLLOWED_ON_HOSTS).includes(document),
   sh: ({ document, notRun }) => notRun !== undefined || FOLLOWED.includes(document),
   text: ({ text }) => !/^[$#] /m.test(text),
   ts: ({ document }) => document === 'docs/client.md',

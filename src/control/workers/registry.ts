@@ -8,7 +8,7 @@ import { RateBuckets } from '../../domain/rate-buckets.ts';
 import type { WorkerIdentity } from '../../domain/worker-access.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import { secretPrint } from '../../domain/worker-secret.ts';
-import type { Worker } from '../../schema/worker.ts';
+import type { HeartbeatBody, Worker } from '../../schema/worker.ts';
 import type { SecretClaim, WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { Workers } from '../api/workers.ts';
 import type { Leases } from './leases.ts';
@@ -43,25 +43,11 @@ export function workerRegistry(deps: RegistryDeps): Workers {
   const { workers, leases, secrets, roomChanged, forget } = deps;
   const now = () => new Date(deps.clock.now()).toISOString();
   const shown = (worker: WorkerRecord) => workerView(worker, deps);
-  const paces = new RateBuckets(PACE);
+  const hear = heartbeatsOf(deps);
   return {
     list: async () => (await workers.list()).map(shown),
     get: async (id) => shown((await workers.get(id)) ?? unknown()),
-    heartbeat: async (id, body, identity) => {
-      if (id === LOCAL_WORKER) throw thisServer('It sends its own heartbeats.');
-      const claim = identity?.isHandedOver && claimOf(identity, deps);
-      // A worker with another secret must not use up the pace of the one that has the id.
-      if (identity)
-        refuseHaste(paces.take(claim ? `${id} ${claim.secret_print}` : id, deps.clock.monotonic()));
-      requireCallable(body.rpc_url, deps.allowLoopback);
-      if (claim || secrets.isOwn(id)) requireThisMachine(body.rpc_url ?? (await workers.get(id))?.rpc_url);
-      const worker = await workers.heard(id, body, now(), { most: MOST_WORKERS, ...(claim && { claim }) });
-      if (identity?.isHandedOver) secrets.handedOver(identity);
-      else if (identity) secrets.proved(id, identity.secret);
-      deps.learn([worker]);
-      roomChanged();
-      return shown(worker);
-    },
+    heartbeat: async (...heartbeat) => shown(await hear(...heartbeat)),
     drain: async (id, drain) => {
       const worker = (await workers.drain(id, drain, now())) ?? unknown();
       if (!drain) roomChanged();
@@ -84,6 +70,26 @@ export function workerRegistry(deps: RegistryDeps): Workers {
       else secrets.proved(identity.worker_id, identity.secret);
       return leases.renew(identity, resource_id, ttl);
     },
+  };
+}
+
+function heartbeatsOf(deps: RegistryDeps) {
+  const { workers, secrets, clock } = deps;
+  const paces = new RateBuckets(PACE);
+  return async (id: string, body: HeartbeatBody, identity?: WorkerIdentity): Promise<WorkerRecord> => {
+    if (id === LOCAL_WORKER) throw thisServer('It sends its own heartbeats.');
+    const claim = identity?.isHandedOver && claimOf(identity, deps);
+    // A worker with another secret must not use up the pace of the one that has the id.
+    if (identity) refuseHaste(paces.take(claim ? `${id} ${claim.secret_print}` : id, clock.monotonic()));
+    requireCallable(body.rpc_url, deps.allowLoopback);
+    if (claim || secrets.isOwn(id)) requireThisMachine(body.rpc_url ?? (await workers.get(id))?.rpc_url);
+    const at = new Date(clock.now()).toISOString();
+    const worker = await workers.heard(id, body, at, { most: MOST_WORKERS, ...(claim && { claim }) });
+    if (identity?.isHandedOver) secrets.handedOver(identity);
+    else if (identity) secrets.proved(id, identity.secret);
+    deps.learn([worker]);
+    deps.roomChanged();
+    return worker;
   };
 }
 

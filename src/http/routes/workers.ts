@@ -113,7 +113,8 @@ const ownRoutes = [
     tag,
     auth: 'worker',
     summary: 'Send a heartbeat',
-    description: 'Omitted fields keep their values. Unknown fields are ignored.',
+    description:
+      'Omitted fields keep their values. Unknown fields are ignored. A server without authentication and without a worker credential accepts from its own machine the secret that the worker made itself, and answers 409 to another secret for the same worker.',
     ...heartbeat,
     errors: ['unauthorized', 'conflict', 'resource_limit', 'unavailable'],
     quiet: true,

@@ -3,6 +3,7 @@
 // ```console   `$` lines (an ordinary user's) or `#` lines (root's), each with what it prints; `…` stands for anything
 // ```sh        a script
 // Either may say on its first line why no test can run it: ```console not-run="two hosts"
+// or on which of several hosts a reader types it: ```console host="edge-1"
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../../src/host/package-root.ts';
@@ -18,6 +19,8 @@ export interface Block {
   language: string;
   /** Why no test can run it. */
   notRun?: string;
+  /** The host on which it is typed, in a document about several. */
+  host?: string;
   text: string;
 }
 
@@ -86,9 +89,10 @@ export function printed(prints: readonly string[]): RegExp {
 }
 
 function blockOf(document: string, { line, info, lines }: { line: number; info: string; lines: string[] }) {
-  const [, language = '', notRun] = /^(\w*)(?: not-run="([^"]+)")?$/.exec(info) ?? [undefined, info];
+  const parts = /^(\w*)(?: not-run="([^"]+)")?(?: host="([^"]+)")?$/.exec(info);
+  const [, language = '', notRun, host] = parts ?? [undefined, info];
   const text = lines.map((each) => `${each}\n`).join('');
-  return { document, line, language, text, ...(notRun === undefined ? {} : { notRun }) };
+  return { document, line, language, text, ...(notRun && { notRun }), ...(host && { host }) };
 }
 
 function read(document: string): string {

@@ -13,8 +13,6 @@ export interface Reader {
 }
 
 const SERVER = 'http://127.0.0.1:7423';
-/** Of docs/workers.md. */
-const SECOND = 'http://127.0.0.1:7500';
 const answers = (server: string) => `curl -sf -o /dev/null ${server}/api/v1/live`;
 
 /** A server of the ordinary user that has run one sandbox. */
@@ -78,10 +76,12 @@ export const READERS: readonly Reader[] = [
 /** Also those of which no block can be run. */
 export const FOLLOWED = [...READERS.map(({ document }) => document), 'proof/README.md'];
 
+/** Blocks for several hosts (test/e2e/worker-hosts.test.ts). */
+export const FOLLOWED_ON_HOSTS = ['docs/workers.md'];
+
 /** Programs that keep the terminal, and how a reader sees that they are ready. */
 export const STAYING: readonly { command: RegExp; ready: string }[] = [
-  { command: /^svc serve --config one-machine/, ready: answers(SECOND) },
   { command: /^(\S+=\S+ )*(npm start|svc serve( --\S+ \S+)*)$/, ready: answers(SERVER) },
-  { command: /^svc worker --/, ready: `svc worker list --server ${SECOND} | grep -q 'second.*online'` },
+  { command: /^svc worker$/, ready: 'svc worker list | grep -v ^local | grep -q online' },
   { command: /\bcaddy run\b/, ready: 'curl -s -o /dev/null http://127.0.0.1:2019/config/' },
 ];

@@ -15,7 +15,7 @@ function isRefused(url: string): boolean {
   return isIP(literal) !== 0 && addressFault(literal, true) !== undefined;
 }
 
-/** Without an address, a worker of a control plane elsewhere chooses one that others can reach. */
+/** `auto` is an address that others can reach where the server is on another machine. */
 function listensOpenly({ listen_addr, control_plane_url }: Config['worker']): boolean {
   return listen_addr === 'auto' ? isFar(control_plane_url) : isOpen(listen_addr);
 }
