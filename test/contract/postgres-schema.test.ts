@@ -193,6 +193,18 @@ describeWith(['postgres'], 'the schema of PostgreSQL', () => {
     expect(comparable(await postgresSchema(server, database))).toEqual(comparable(sqliteSchema()));
   });
 
+  it('gives the id of a worker that sends heartbeats to no other secret', async () => {
+    await migrated();
+    const heard = async (print: string | null, at: number) => {
+      const values = [`'w1'`, `'{}'`, `'${stamp(at)}'`, '1', print && `'${print}'`, `'${stamp(at - 90)}'`];
+      const text = `SELECT svc_heartbeat_16(${values.map((value) => value ?? 'NULL')}) AS outcome`;
+      return (await administer<{ outcome: string }>(server, text, database))[0]?.outcome;
+    };
+    const outcomes = [await heard(null, 0), await heard('a', 1), await heard('b', 90), await heard(null, 90)];
+    outcomes.push(await heard('b', 179), await heard('b', 180), await heard('a', 181));
+    expect(outcomes).toEqual(['heard', 'heard', 'taken', 'heard', 'taken', 'heard', 'taken']);
+  });
+
   it('is migrated once by three processes that start together', async () => {
     await Promise.all([migrated(), migrated(), migrated()]);
     await migrated();

@@ -7,6 +7,7 @@ import { RECORD_FUNCTIONS } from './migrations/0015-record-functions.ts';
 import { RECORDS } from './migrations/0015-records.ts';
 import { EVENT_FUNCTIONS, RESERVE_FUNCTIONS } from './migrations/0015-sandbox-functions.ts';
 import { SANDBOXES } from './migrations/0015-sandboxes.ts';
+import { WORKER_SECRETS } from './migrations/0016-worker-secrets.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -18,7 +19,10 @@ interface Migration {
 
 const FOUNDATION = [SANDBOXES, RECORDS, RESERVE_FUNCTIONS, EVENT_FUNCTIONS, RECORD_FUNCTIONS].join('');
 
-const MIGRATIONS: readonly Migration[] = [{ version: 15, works_with: 15, sql: FOUNDATION }];
+const MIGRATIONS: readonly Migration[] = [
+  { version: 15, works_with: 15, sql: FOUNDATION },
+  { version: 16, works_with: 15, sql: WORKER_SECRETS },
+];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 
 /** One step may rewrite a large table. */
