@@ -33,6 +33,8 @@ int clock_rate_main(void);
 /* `svc-agent lock-file`: locks the open file on standard input; exits with 1 when another process holds the lock.
  * (file-lock.c) */
 int lock_file_main(void);
+/* `svc-agent unpack`: unpacks a layer of a container image, or merges layers. (image/unpack.c) */
+int unpack_main(int argc, char **argv);
 
 /* ---- file work: each operation runs in a child forked by the agent, so that it can block, be killed, and (in a pool)
  * change its uid first. (fileops.c) */

@@ -31,6 +31,7 @@ static const char help[] =
 	"  svc-agent launcher  Starts sandboxes for the server; requests on standard input.\n"
 	"  svc-agent init      First process of a sandbox that the launcher started.\n"
 	"  svc-agent clock-rate  kHz of this machine's time stamp counter.\n"
+	"  svc-agent unpack      Unpacks a layer of an image for the server, or merges layers.\n"
 	"  svc-agent lock-file   Locks the file that is standard input.\n"
 	"  svc-agent version\n";
 
@@ -146,6 +147,8 @@ int main(int argc, char **argv)
 		return clock_rate_main();
 	if (strcmp(role, "lock-file") == 0)
 		return lock_file_main();
+	if (strcmp(role, "unpack") == 0)
+		return unpack_main(argc - 1, argv + 1);
 	if (strcmp(role, "version") == 0 || strcmp(role, "--version") == 0)
 		return puts(SVC_BUILD) < 0;
 	if (strcmp(role, "help") == 0 || strcmp(role, "--help") == 0)
