@@ -38,7 +38,7 @@ export function withAdmissions(root: string, work: (pair: Pair) => Promise<void>
       const bare = bareAdmissions(join(bareHome, 'svc.db'));
       await withStore(root, home, async ({ sandboxes }) => {
         const admit: Admit = async (row, event) => {
-          const { kind } = await sandboxes.reserve(row, LIMITS, [event]);
+          const { kind } = await sandboxes.reserve({ sandbox: row, limits: LIMITS, events: [event] });
           if (kind !== 'reserved') throw new Error(`an admission was ${kind}`);
         };
         const baseline = () => clocked(bare.admit);

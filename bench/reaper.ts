@@ -10,7 +10,6 @@ import { Reaper } from '../src/control/maintenance/reaper.ts';
 import { Publisher } from '../src/control/records/publish.ts';
 import { Destroyer } from '../src/control/runtime/destroy.ts';
 import { InFlightSpawns } from '../src/control/runtime/in-flight-spawns.ts';
-import { KeyedLock } from '../src/domain/keyed-lock.ts';
 import { eventWriter } from '../src/events/batch-writer.ts';
 import { eventBus } from '../src/events/bus.ts';
 import { realClock } from '../src/host/clock.ts';
@@ -79,7 +78,7 @@ function reaperOver(sandboxes: SandboxStore, append: Parameters<typeof eventWrit
     publisher,
     clock,
     logger: SILENT,
-    lock: new KeyedLock(),
+    replica: 'r-bench',
     spawns: new InFlightSpawns(),
     sessions: new Sessions({ clock, attach }),
     // As every real one, it answers in a later turn.

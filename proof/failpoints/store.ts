@@ -23,9 +23,8 @@ function between(step: Step, part: Record<string, Method>, method: string): Meth
 /** Their step depends on what is done. */
 function rows(sandboxes: SandboxStore): Pick<SandboxStore, 'reserve' | 'transition'> {
   return {
-    // The fifth says that the row is a ready sandbox's.
-    reserve: (...given) =>
-      around(given[4] ? 'sandboxes.take' : 'sandboxes.reserve', () => sandboxes.reserve(...given)),
+    reserve: (order) =>
+      around(order.warm ? 'sandboxes.take' : 'sandboxes.reserve', () => sandboxes.reserve(order)),
     transition: (change) => {
       const step = STEPS.find((one) => one === `sandboxes.${change.patch.state}`);
       const move = () => sandboxes.transition(change);

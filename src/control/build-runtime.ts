@@ -2,7 +2,6 @@
 
 import { Sessions } from '../agent/sessions.ts';
 import type { ByteLedger } from '../domain/byte-ledger.ts';
-import { KeyedLock } from '../domain/keyed-lock.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import type { Boot, Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import { steadyClock } from '../domain/steady-clock.ts';
@@ -78,12 +77,13 @@ export function buildFoundation(deps: ControlDeps) {
   const publisher = new Publisher({ bus, writer, clock, meter });
   const find = finder(store.sandboxes, settings);
   const execLog = new ExecLog({ execs: store.execs, clock, logger: deps.logger, redact: deps.redact });
-  return { clock, metrics, store, providers, settings, limitsOf, publisher, execLog, find };
+  const replica = deps.ids.replica();
+  return { replica, clock, metrics, store, providers, settings, limitsOf, publisher, execLog, find };
 }
 
 /** What sandboxes run on, and how they are reached and ended. */
 export function buildRuntime({ config, remote, host, version, logger }: ControlDeps, foundation: Foundation) {
-  const { clock, store, providers, settings, publisher, find } = foundation;
+  const { replica, clock, store, providers, settings, publisher, find } = foundation;
   const { sandboxes, workers, pool } = store;
   const fleet = fleetOf({ config, store, providers, remote, host, version, clock, logger });
   settings.hasPreviews = (sandbox) => hasPreviews(providers, sandbox, fleet.can);
@@ -98,8 +98,16 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
   const sessions = new Sessions({ clock, attach: runtimes.attach });
   const deadlines = new AgentDeadlines({ sessions, clock, logger });
   const spawns = new InFlightSpawns();
-  const lock = new KeyedLock();
-  const destroyer = new Destroyer({ sandboxes, runtimes, publisher, sessions, spawns, lock, clock, logger });
+  const destroyer = new Destroyer({
+    sandboxes,
+    runtimes,
+    publisher,
+    sessions,
+    spawns,
+    replica,
+    clock,
+    logger,
+  });
   const liveness = new LivenessChecker({
     sandboxes,
     runtimes,
@@ -110,7 +118,7 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
     logger,
   });
   const retry = (id: string) => destroyer.retry(id);
-  const rollback = rollbackSpawn({ sandboxes, runtimes, publisher, logger, retry });
+  const rollback = rollbackSpawn({ sandboxes, runtimes, publisher, replica, logger, retry });
   const access = new SandboxAccess({ sandboxes, find, runtimes, sessions, liveness });
   const probes = new Probes({ providers, publisher, clock, logger });
   const remoteStatus = new RemoteStatus({ sandboxes, runtimes, destroyer, liveness, clock, logger });
@@ -122,7 +130,6 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
     sessions,
     deadlines,
     spawns,
-    lock,
     destroyer,
     liveness,
     rollback,

@@ -55,7 +55,7 @@ function buildSpawning(
   foundation: Foundation,
   runtime: Runtime,
 ) {
-  const { clock, store, providers, settings, limitsOf, publisher } = foundation;
+  const { replica, clock, store, providers, settings, limitsOf, publisher } = foundation;
   const { sandboxes, templates, warm, idempotency } = store;
   const { fleet, sessions, deadlines, spawns, probes, runtimes, rollback, destroyer, reaper } = runtime;
   const prewarm = new Prewarm({
@@ -85,6 +85,7 @@ function buildSpawning(
     prewarm,
     queue,
     spawns,
+    replica,
     sessions,
     deadlines,
     runtimes,
@@ -167,7 +168,7 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
 function buildInterface(
   deps: ControlDeps,
   foundation: Foundation,
-  { access, runtimes, probes, fleet, lock, deadlines, destroyer, remoteStatus, reaper }: Runtime,
+  { access, runtimes, probes, fleet, deadlines, destroyer, remoteStatus, reaper }: Runtime,
   { prewarm, queue, spawner }: Spawning,
   { rates, audit, keyRing, work }: BackgroundParts,
 ): ControlPlane {
@@ -206,7 +207,6 @@ function buildInterface(
       probes,
       fleet,
       find,
-      lock,
       moves: new KeyedLock(),
       deadlines,
       destroyer,
@@ -221,7 +221,7 @@ function buildInterface(
       logger,
       deadlineSet,
     }),
-    exec: execs({ access, publisher, log: execLog, find, settings, limitsOf, ids, clock }),
+    exec: execs({ access, publisher, log: execLog, find, settings, ids, clock }),
     logs: logs({ access, clock }),
     previews: previews({ server: config.current().server, store, runtimes, access, clock }),
     files: files({ access, publisher }),

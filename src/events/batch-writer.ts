@@ -1,7 +1,7 @@
 // Writes single items in batches: after a moment, or at once with 500. One batch at a time, in order; a batch that
 // cannot be stored is retried.
 import type { Clock, Logger, Timer } from '../domain/ports.ts';
-import type { Event, EventDraft } from '../schema/event.ts';
+import type { EventDraft } from '../schema/event.ts';
 
 const BATCH = 500;
 const RETRY_MS = 1000;
@@ -15,11 +15,11 @@ export interface Writer<Draft> {
   close(): Promise<void>;
 }
 
-export interface BatchWriterDeps<Draft, Stored> {
+export interface BatchWriterDeps<Draft> {
   /** One transaction. */
-  append(drafts: Draft[]): Promise<Stored>;
-  /** What is stored, in order; does not throw. */
-  deliver(stored: Stored): void;
+  append(drafts: Draft[]): Promise<void>;
+  /** Gets what is stored, in order; does not throw. */
+  deliver?(stored: Draft[]): void;
   /** How many may wait. */
   limit: number;
   /** How long the first of a batch waits for others: what a kill may lose. */
@@ -30,8 +30,8 @@ export interface BatchWriterDeps<Draft, Stored> {
   logger: Logger;
 }
 
-export class BatchWriter<Draft, Stored> implements Writer<Draft> {
-  readonly #deps: BatchWriterDeps<Draft, Stored>;
+export class BatchWriter<Draft> implements Writer<Draft> {
+  readonly #deps: BatchWriterDeps<Draft>;
   #waiting: Draft[] = [];
   /** Drafts taken, and drafts that are stored or dropped, since the start. */
   #taken = 0;
@@ -42,7 +42,7 @@ export class BatchWriter<Draft, Stored> implements Writer<Draft> {
   #failing = false;
   #closed = false;
 
-  constructor(deps: BatchWriterDeps<Draft, Stored>) {
+  constructor(deps: BatchWriterDeps<Draft>) {
     this.#deps = deps;
   }
 
@@ -89,10 +89,10 @@ export class BatchWriter<Draft, Stored> implements Writer<Draft> {
     const drafts = this.#waiting.splice(0, BATCH);
     try {
       if (drafts.length === 0) return true;
-      const stored = await this.#deps.append(drafts);
+      await this.#deps.append(drafts);
       this.#done += drafts.length;
       this.#recovered();
-      this.#deps.deliver(stored);
+      this.#deps.deliver?.(drafts);
       return true;
     } catch (error) {
       this.#waiting = drafts.concat(this.#waiting);
@@ -133,9 +133,9 @@ export type EventWriter = Writer<EventDraft>;
 
 export interface EventWriterDeps {
   /** One transaction (`store.events.append`). */
-  append(drafts: EventDraft[]): Promise<Event[]>;
-  /** What is stored, in order (`bus.publish`); does not throw. */
-  deliver(events: Event[]): void;
+  append(drafts: EventDraft[]): Promise<void>;
+  /** Gets what is stored, in order (`bus.publish`); does not throw. */
+  deliver(events: EventDraft[]): void;
   clock: Clock;
   logger: Logger;
 }

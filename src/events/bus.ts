@@ -1,11 +1,11 @@
 // Notifies listeners of stored events. Delivery is never on the publisher's stack, in order for each listener, and
 // bounded: a listener that throws is logged, and one that is too slow is dropped and notified.
 import type { Logger } from '../domain/ports.ts';
-import type { Event } from '../schema/event.ts';
+import type { EventDraft } from '../schema/event.ts';
 
 const BACKLOG_LIMIT = 10_000;
 
-export type EventListener = (event: Event) => void | Promise<void>;
+export type EventListener = (event: EventDraft) => void | Promise<void>;
 
 export interface SubscribeOptions {
   /** Events that may wait for this listener; 10,000. */
@@ -16,19 +16,19 @@ export interface SubscribeOptions {
 
 export interface EventBus {
   /** Never throws, never waits. */
-  publish(events: readonly Event[]): void;
+  publish(events: readonly EventDraft[]): void;
   /** The next event goes to `listener` when its promise has settled. Gives back what ends it; ending twice is harmless. */
   subscribe(listener: EventListener, options?: SubscribeOptions): () => void;
 }
 
 export function eventBus(deps: { logger: Logger }): EventBus {
-  const subscribers = new Set<(event: Event) => void>();
+  const subscribers = new Set<(event: EventDraft) => void>();
   return {
     publish: (events) => {
       for (const event of events) for (const accept of [...subscribers]) accept(event);
     },
     subscribe: (listener, { limit = BACKLOG_LIMIT, onDropped } = {}) => {
-      const backlog: Event[] = [];
+      const backlog: EventDraft[] = [];
       const end = () => {
         subscribers.delete(accept);
         backlog.length = 0;
@@ -39,7 +39,7 @@ export function eventBus(deps: { logger: Logger }): EventBus {
         guarded(deps.logger, async () => onDropped?.());
       };
       const deliver = delivery(backlog, (event) => guarded(deps.logger, async () => listener(event)));
-      const accept = (event: Event) => {
+      const accept = (event: EventDraft) => {
         if (backlog.length >= limit) return dropped();
         backlog.push(event);
         deliver();
@@ -51,7 +51,7 @@ export function eventBus(deps: { logger: Logger }): EventBus {
 }
 
 /** Starts draining the backlog unless that is in progress. The first `await` leaves the publisher's stack. */
-function delivery(backlog: Event[], hand: (event: Event) => Promise<void>): () => void {
+function delivery(backlog: EventDraft[], hand: (event: EventDraft) => Promise<void>): () => void {
   let busy = false;
   const empty = async () => {
     await undefined;

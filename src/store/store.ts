@@ -1,7 +1,15 @@
 // THE STORE SEAM. One method is one transaction. Records in wire names, stamps as ISO 8601 with ms and Z (they sort
-// as text). Absence is undefined. The store gives events their ids in commit order; who calls delivers them afterwards.
+// as text). Absence is undefined.
+//
+// Several control planes (replicas) may work on one store. So a write names what it found, and writes nothing when that
+// has changed. A write that rejects with `unavailable` may have happened: its caller reads again, or repeats it where
+// the method says that this is harmless.
+//
+// Events get their ids from the store, in an order in which no reader of `events.since` misses one. Methods give events
+// back without ids, as drafts that are committed; the caller delivers them.
 import type { AdmissionDecision, AdmissionLimits, AdmissionRequest } from '../domain/admission.ts';
-import type { Event, EventDraft } from '../schema/event.ts';
+import type { EventDraft } from '../schema/event.ts';
+import type { Quota } from '../schema/quota.ts';
 import type { EndReason } from '../schema/sandbox.ts';
 import type { SandboxState } from '../schema/sandbox-states.ts';
 import type { AuditStore } from './seam/audit.ts';
@@ -53,6 +61,14 @@ export interface SandboxRecord {
   readonly ended_by?: string;
   /** Differences between the request and the running sandbox; absent if there are none. */
   readonly warnings?: readonly string[];
+  /** The replica that is starting or ending it; absent at rest, and in rows of an earlier version. */
+  readonly replica_id?: string;
+}
+
+/** A row, and the quota of its owner if there is one. */
+export interface SandboxWithQuota {
+  sandbox: SandboxRecord;
+  quota?: Quota;
 }
 
 export interface IdempotencyClaim {
@@ -71,8 +87,21 @@ export interface Replay {
   response?: string;
 }
 
+/** What `reserve` is asked for. */
+export interface ReserveOrder {
+  /** The row to write. Its `replica_id` is the replica that starts it. */
+  sandbox: SandboxRecord;
+  limits: AdmissionLimits;
+  /** Stored with the row, in this order. */
+  events: readonly EventDraft[];
+  claim?: IdempotencyClaim | undefined;
+  /** The row replaces a ready prewarmed sandbox; `response` is the 201 body to store under the claim. */
+  warm?: { response: string } | undefined;
+}
+
 export type Reservation =
-  | { kind: 'reserved'; sandbox: SandboxRecord; events: Event[] }
+  /** `events` name the worker that was chosen. */
+  | { kind: 'reserved'; sandbox: SandboxRecord; events: EventDraft[] }
   | { kind: 'denied'; decision: AdmissionDecision }
   /** The prewarmed sandbox no longer exists. */
   | { kind: 'gone' }
@@ -114,8 +143,14 @@ export interface Transition {
   /** Compare-and-swap: the row must be in one of these states, with this epoch. */
   from: readonly SandboxState[];
   epoch: number;
+  /** If given, the row must still have this deadline: an extension that was acknowledged in between wins. */
+  expires_at?: string | undefined;
+  /** If given, the lease must still have this generation: a renewal in between wins. */
+  lease_generation?: number | undefined;
   patch: SandboxPatch;
-  events: EventDraft[];
+  /** The replica that works on the row from now on; null: none. Left out: as before. */
+  replica_id?: string | null | undefined;
+  events: readonly EventDraft[];
   /** The 201 body to store under the row's idempotency key. A patch to `error` deletes the key. */
   response?: string;
 }
@@ -136,30 +171,29 @@ export interface SandboxStore {
    * events. With `limits.pool` capacity in a VM is taken too: the row's `vm_id` is the id for a new VM, with its own
    * image and size. A claim is live while it holds a response or its row has not ended. An existing id is a `conflict`.
    * With `warm` the row replaces a ready prewarmed sandbox: same id and epoch, `running` at once, and `response` is
-   * stored under the claim.
+   * stored under the claim. Concurrent reservations, of all replicas, never exceed a limit together.
    */
-  reserve(
-    sandbox: SandboxRecord,
-    limits: AdmissionLimits,
-    events: EventDraft[],
-    claim?: IdempotencyClaim,
-    warm?: { response: string },
-  ): Promise<Reservation>;
+  reserve(order: ReserveOrder): Promise<Reservation>;
   /** Returns what `reserve` would decide, in one read. Writes nothing. */
   admission(request: AdmissionRequest, limits: AdmissionLimits): Promise<AdmissionDecision>;
-  /** Writes row and events in one transaction. Undefined, with nothing written, if state or epoch do not match. */
-  transition(change: Transition): Promise<{ sandbox: SandboxRecord; events: Event[] } | undefined>;
   /**
-   * Sets expires_at to the later of its current value and `expires_at`; `exact` also moves it earlier. Undefined if the
-   * state is not in `from`.
+   * Writes row and events in one transaction. Undefined, with nothing written, if the row is not as the change says:
+   * state, epoch, and where they are given deadline and lease generation. A repeat after an unknown outcome returns
+   * undefined if the first one was written.
+   */
+  transition(change: Transition): Promise<{ sandbox: SandboxRecord; events: EventDraft[] } | undefined>;
+  /**
+   * Sets expires_at from `was` to `expires_at`. Undefined, with nothing written, if the state is not in `from`, or the
+   * deadline is neither of the two: a repeat is harmless.
    */
   extend(
     id: string,
     from: readonly SandboxState[],
-    expires_at: string,
-    exact?: boolean,
+    deadline: { was: string; expires_at: string },
   ): Promise<SandboxRecord | undefined>;
   get(id: string): Promise<SandboxRecord | undefined>;
+  /** The same with the quota of its owner, in one read. */
+  getWithQuota(id: string): Promise<SandboxWithQuota | undefined>;
   /** Newest first (created_at, then id, both descending). */
   list(filter: SandboxFilter): Promise<SandboxRecord[]>;
   /** Rows in states of `states`, oldest first, at most `limit`. */

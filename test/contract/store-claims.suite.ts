@@ -7,7 +7,7 @@ const CLAIM = { scope: 'alice', key: 'k1', fingerprint: 'f1' };
 
 export function idempotent({ store, change }: Given): void {
   const reserve = (record = sandboxRecord(), claim: Partial<typeof CLAIM> = {}) =>
-    store().sandboxes.reserve(record, NO_CAP, [], { ...CLAIM, ...claim });
+    store().sandboxes.reserve({ sandbox: record, limits: NO_CAP, events: [], claim: { ...CLAIM, ...claim } });
 
   it('replays without an answer, then with it, even after the row was purged', async () => {
     const row = sandboxRecord();
@@ -32,12 +32,12 @@ export function idempotent({ store, change }: Given): void {
     await reserve(row);
     expect(await reserve(sandboxRecord(), { scope: 'bob' })).toMatchObject({ kind: 'reserved' });
     expect(await reserve(sandboxRecord(), { key: 'k2' })).toMatchObject({ kind: 'reserved' });
-    const replay = await store().sandboxes.reserve(
-      sandboxRecord(),
-      { ...NO_CAP, max_sandboxes: 1 },
-      [],
-      CLAIM,
-    );
+    const replay = await store().sandboxes.reserve({
+      sandbox: sandboxRecord(),
+      limits: { ...NO_CAP, max_sandboxes: 1 },
+      events: [],
+      claim: CLAIM,
+    });
     expect(replay).toMatchObject({ kind: 'replay', sandbox_id: row.id });
   });
 

@@ -23,7 +23,7 @@ export function clocked({ store, put }: Given): void {
     const live = await put({ expires_at: stamp(600) });
     const ended = await put({ expires_at: stamp(600), state: 'destroyed', ended_at: stamp(1) });
     const claimed = sandboxRecord();
-    await store().sandboxes.reserve(claimed, NO_CAP, [], CLAIM);
+    await store().sandboxes.reserve({ sandbox: claimed, limits: NO_CAP, events: [], claim: CLAIM });
     await store().workers.heard('w1', { rpc_url: 'http://w1:1', providers: ['userspace'] }, stamp(5), {
       most: 10,
     });
@@ -35,7 +35,7 @@ export function clocked({ store, put }: Given): void {
       lease_until: stamp(90),
     };
     const leased = sandboxRecord();
-    await store().sandboxes.reserve(leased, { ...NO_CAP, placement }, []);
+    await store().sandboxes.reserve({ sandbox: leased, limits: { ...NO_CAP, placement }, events: [] });
     expect(await store().sandboxes.get(live.id)).toMatchObject({ expires_at: stamp(600) });
 
     expect(await store().clock.set(MARK, by * 1000)).toEqual({

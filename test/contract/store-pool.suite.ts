@@ -10,7 +10,11 @@ let count = 0;
 
 export function pooling({ store, change }: Given): void {
   const reserve = (owner_id: string, limits = POOL) =>
-    store().sandboxes.reserve(sandboxRecord({ owner_id, vm_id: `vm-${++count}` }), limits, []);
+    store().sandboxes.reserve({
+      sandbox: sandboxRecord({ owner_id, vm_id: `vm-${++count}` }),
+      limits,
+      events: [],
+    });
   const placed = async (owner_id: string, limits = POOL) => {
     const reservation = await reserve(owner_id, limits);
     if (reservation.kind !== 'reserved') throw new Error(reservation.kind);
@@ -70,7 +74,11 @@ export function pooling({ store, change }: Given): void {
   });
 
   it('leaves sandboxes without a pool alone', async () => {
-    const reservation = await store().sandboxes.reserve(sandboxRecord({ owner_id: 'a' }), NO_CAP, []);
+    const reservation = await store().sandboxes.reserve({
+      sandbox: sandboxRecord({ owner_id: 'a' }),
+      limits: NO_CAP,
+      events: [],
+    });
     if (reservation.kind !== 'reserved') throw new Error(reservation.kind);
     expect('vm_id' in reservation.sandbox || 'uid' in reservation.sandbox).toBe(false);
     expect(await store().pool.all()).toEqual([]);

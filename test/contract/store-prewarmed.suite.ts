@@ -17,7 +17,13 @@ export function warm({ store, put }: Given): void {
   const take = (warmed: PrewarmedRecord, limits = NO_CAP, claim?: typeof CLAIM) => {
     const { id, epoch, runtime_id = '' } = warmed;
     const row = sandboxRecord({ id, epoch, runtime_id, state: 'running', owner_id: 'alice' });
-    return store().sandboxes.reserve(row, limits, [eventDraft()], claim, { response: '{"id":1}' });
+    return store().sandboxes.reserve({
+      sandbox: row,
+      limits,
+      events: [eventDraft()],
+      claim,
+      warm: { response: '{"id":1}' },
+    });
   };
 
   it('keeps what is starting and what is ready, oldest first, and out of sight', async () => {
@@ -47,7 +53,11 @@ export function warm({ store, put }: Given): void {
     expect(await reserve({ max_sandboxes: 3 })).toBe(false);
     expect(await reserve({ max_provider_sandboxes: 2 })).toBe(false);
     expect(await reserve({ max_provider_sandboxes: 1 }, { provider: 'third' })).toBe(true);
-    const spawned = store().sandboxes.reserve(sandboxRecord(), { ...NO_CAP, max_sandboxes: 3 }, []);
+    const spawned = store().sandboxes.reserve({
+      sandbox: sandboxRecord(),
+      limits: { ...NO_CAP, max_sandboxes: 3 },
+      events: [],
+    });
     expect(await spawned).toMatchObject({ kind: 'reserved' });
   });
 

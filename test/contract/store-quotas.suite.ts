@@ -11,12 +11,23 @@ const quotaOf = (owner_id: string, facts: Partial<Quota> = {}): Quota => ({
 });
 const OWNER_CAP = { max_sandboxes: 2, maxTtlMs: 3_600_000, maxExecTimeoutMs: 0 };
 
-export function quotas({ store }: Given): void {
+export function quotas({ store, put }: Given): void {
+  it('reads a row together with the quota of its owner', async () => {
+    const { sandboxes, quotas } = store();
+    const [mine, nobodys] = [await put({ owner_id: 'ann' }), await put()];
+    expect(await sandboxes.getWithQuota(mine.id)).toEqual({ sandbox: mine });
+    await quotas.put(quotaOf('ann', { max_sandboxes: 3 }), []);
+    const quota = quotaOf('ann', { max_sandboxes: 3 });
+    expect(await sandboxes.getWithQuota(mine.id)).toEqual({ sandbox: mine, quota });
+    expect(await sandboxes.getWithQuota(nobodys.id)).toEqual({ sandbox: nobodys });
+    expect(await sandboxes.getWithQuota('sb-nobody')).toBeUndefined();
+  });
+
   it('keeps a quota, replaces it whole, and remembers since when there is one', async () => {
     const event = eventDraft({ type: 'quota.saved', owner_id: 'ann', data: { owner_id: 'ann' } });
     const made = await store().quotas.put(quotaOf('ann', { max_sandboxes: 3, max_ttl: '2h' }), [event]);
     expect(made.quota).toEqual(quotaOf('ann', { max_sandboxes: 3, max_ttl: '2h' }));
-    expect(made.events).toEqual([{ ...event, id: expect.any(Number) }]);
+    expect(made.events).toEqual([event]);
     const later = quotaOf('ann', {
       max_exec_timeout: '5m',
       created_at: stamp(60),
@@ -25,7 +36,7 @@ export function quotas({ store }: Given): void {
     expect((await store().quotas.put(later, [])).quota).toEqual({ ...later, created_at: stamp() });
     expect(await store().quotas.get('ann')).toEqual({ ...later, created_at: stamp() });
     expect(await store().quotas.get('Ann')).toBeUndefined();
-    expect(await store().events.since(0, 10)).toEqual(made.events);
+    expect(await store().events.since(0, 10)).toEqual([{ ...event, id: expect.any(Number) }]);
   });
 
   it('deletes once, and writes nothing for what is not there', async () => {
@@ -62,7 +73,11 @@ export function quotas({ store }: Given): void {
       ...{ total: 3, with_max_sandboxes: 1, with_max_ttl: 1, with_max_exec_timeout: 1 },
     });
     for (const state of ['creating', 'running', 'unhealthy', 'destroying', 'destroyed', 'error'] as const)
-      await store().sandboxes.reserve(sandboxRecord({ state, owner_id: 'c' }), NO_CAP, []);
+      await store().sandboxes.reserve({
+        sandbox: sandboxRecord({ state, owner_id: 'c' }),
+        limits: NO_CAP,
+        events: [],
+      });
     expect(await store().quotas.usage('c')).toEqual({ active_sandboxes: 4, quota: quotaOf('c') });
     expect(await store().quotas.usage('nobody')).toEqual({ active_sandboxes: 0 });
   });
@@ -71,11 +86,11 @@ export function quotas({ store }: Given): void {
 export function admitting({ store, change }: Given): void {
   const limits = { ...NO_CAP, owner: OWNER_CAP };
   const reserve = (owner_id: string | undefined, facts = {}) =>
-    store().sandboxes.reserve(
-      sandboxRecord({ ...(owner_id !== undefined && { owner_id }), ...facts }),
+    store().sandboxes.reserve({
+      sandbox: sandboxRecord({ ...(owner_id !== undefined && { owner_id }), ...facts }),
       limits,
-      [],
-    );
+      events: [],
+    });
 
   it('counts each owner alone, and nobody’s against no owner', async () => {
     const made = [await reserve('ann'), await reserve('ann'), await reserve('bob')];
@@ -112,7 +127,7 @@ export function admitting({ store, change }: Given): void {
 
   it('frees the owner’s place with the row’s end', async () => {
     const row = sandboxRecord({ owner_id: 'ann' });
-    await store().sandboxes.reserve(row, limits, []);
+    await store().sandboxes.reserve({ sandbox: row, limits, events: [] });
     await reserve('ann');
     await change(row, { state: 'error', ended_at: stamp(1), end_reason: 'spawn_failed' });
     expect(await reserve('ann')).toMatchObject({ kind: 'reserved' });

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SandboxRecord } from '../../src/store/store.ts';
-import { eventDraft, sandboxRecord, stamp } from '../support/records.ts';
+import { appended, eventDraft, sandboxRecord, stamp } from '../support/records.ts';
 import type { Given } from './store.suite.ts';
 
 export function reading({ store, put }: Given): void {
@@ -163,29 +163,33 @@ export function eventful({ store, put, change }: Given): void {
   });
 
   it('keeps who acted', async () => {
-    const [ci, unknown] = await store().events.append([eventDraft({ actor: 'key:ci' }), eventDraft()]);
+    const [ci, unknown] = await appended(store().events, [eventDraft({ actor: 'key:ci' }), eventDraft()]);
     expect(ci).toMatchObject({ actor: 'key:ci' });
     expect(await store().events.since(0, 10)).toEqual([ci, unknown]);
     expect(unknown).not.toHaveProperty('actor');
   });
 
   it('keeps the newest and says how many went', async () => {
-    const all = await store().events.append(Array.from({ length: 2300 }, () => eventDraft()));
+    const all = await appended(
+      store().events,
+      Array.from({ length: 2300 }, () => eventDraft()),
+    );
     expect(await store().events.prune(5000)).toBe(0);
     expect(await store().events.prune(10)).toBe(2290);
     expect(await store().events.bounds()).toMatchObject({ oldest: all.at(-10)!.id, newest: all.at(-1)!.id });
     expect(await store().events.since(0, 100)).toEqual(all.slice(-10));
-    const [next] = await store().events.append([eventDraft()]);
+    const [next] = await appended(store().events, [eventDraft()]);
     expect(next!.id).toBeGreaterThan(all.at(-1)!.id);
     expect(await store().events.prune(0)).toBe(11);
     expect(await store().events.bounds()).toMatchObject({ oldest: 0, newest: 0 });
-    expect(await store().events.append([])).toEqual([]);
+    expect(await appended(store().events, [])).toEqual([]);
   });
 
   it('keeps those of owners with few, and says what of whom went', async () => {
     const { events } = store();
     const of = (owner_id: string | undefined, count: number) =>
-      events.append(
+      appended(
+        events,
         Array.from({ length: count }, () => ({ ...eventDraft(), ...(owner_id && { owner_id }) })),
       );
     const ann = await of('ann', 5);

@@ -92,8 +92,12 @@ export function workers({ store }: Given): void {
 
   it('removes one that holds no sandboxes', async () => {
     await heard('w1');
-    await store().sandboxes.reserve(sandboxRecord({ worker_id: 'w1' }), NO_CAP, []);
-    await store().sandboxes.reserve(sandboxRecord(), NO_CAP, []);
+    await store().sandboxes.reserve({
+      sandbox: sandboxRecord({ worker_id: 'w1' }),
+      limits: NO_CAP,
+      events: [],
+    });
+    await store().sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] });
     expect(await store().workers.get('w1')).toMatchObject({ active_sandboxes: 1 });
     expect(await heard('local', {})).toMatchObject({ active_sandboxes: 1 });
     expect(await store().workers.remove('w1')).toBe('busy');
@@ -112,7 +116,7 @@ export function placing({ store, change }: Given): void {
     const row = sandboxRecord();
     const limits = { ...NO_CAP, ...more, placement: { ...PLACEMENT, ...placement } };
     const events = [eventDraft({ sandbox_id: row.id, data: { worker_id: 'local' } })];
-    return store().sandboxes.reserve(row, limits, events);
+    return store().sandboxes.reserve({ sandbox: row, limits, events });
   };
   const placeOf = async (...given: Parameters<typeof reserve>) => {
     const made = await reserve(...given);
@@ -191,5 +195,15 @@ export function placing({ store, change }: Given): void {
     await change(sandbox, { state: 'destroying' });
     expect(await renew('w1', 400)).toBeUndefined();
     expect(await store().leases.get(sandbox.id)).toMatchObject({ generation: 3 });
+  });
+
+  it('ends a sandbox only under the lease generation that was judged', async () => {
+    await heard('w1');
+    const { sandbox } = (await reserve({ local: false })) as { sandbox: SandboxRecord };
+    await store().leases.renew(sandbox.id, 'w1', stamp(200));
+    const lost = (lease_generation: number) => change(sandbox, { state: 'destroying' }, { lease_generation });
+    expect(await lost(1)).toBeUndefined();
+    expect((await store().sandboxes.get(sandbox.id))?.state).toBe('creating');
+    expect((await lost(2))?.sandbox.state).toBe('destroying');
   });
 }

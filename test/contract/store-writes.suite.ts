@@ -12,14 +12,15 @@ export function reserving({ store, put }: Given): void {
       eventDraft({ sandbox_id: record.id, owner_id: 'alice', data: { deep: { n: [1] } } }),
       eventDraft(),
     ];
-    const made = await store().sandboxes.reserve(record, NO_CAP, drafts);
+    const made = await store().sandboxes.reserve({ sandbox: record, limits: NO_CAP, events: drafts });
     expect(made).toEqual({
       kind: 'reserved',
       sandbox: record,
-      events: drafts.map((draft) => ({ ...draft, id: expect.any(Number) })),
+      events: drafts,
     });
     expect(await store().sandboxes.get(record.id)).toEqual(record);
-    expect(await store().events.since(0, 10)).toEqual(made.kind === 'reserved' && made.events);
+    const stored = drafts.map((draft) => ({ ...draft, id: expect.any(Number) }));
+    expect(await store().events.since(0, 10)).toEqual(stored);
   });
 
   it('keeps warnings, given with the row or when it runs', async () => {
@@ -52,7 +53,11 @@ export function reserving({ store, put }: Given): void {
 
   it('refuses an id twice with conflict and changes nothing', async () => {
     const row = await put();
-    const again = store().sandboxes.reserve({ ...row, image: 'other' }, NO_CAP, [eventDraft()]);
+    const again = store().sandboxes.reserve({
+      sandbox: { ...row, image: 'other' },
+      limits: NO_CAP,
+      events: [eventDraft()],
+    });
     await expect(again).rejects.toMatchObject({ name: 'ServiceError', code: 'conflict' });
     expect(await store().sandboxes.get(row.id)).toEqual(row);
     expect(await store().events.since(0, 10)).toEqual([]);
@@ -61,12 +66,12 @@ export function reserving({ store, put }: Given): void {
   it('denies over the cap, writes nothing then, and counts only rows that have not ended', async () => {
     const first = await put();
     await put({ state: 'destroyed' });
-    const denied = await store().sandboxes.reserve(
-      sandboxRecord(),
-      { ...NO_CAP, max_sandboxes: 1 },
-      [eventDraft()],
-      CLAIM,
-    );
+    const denied = await store().sandboxes.reserve({
+      sandbox: sandboxRecord(),
+      limits: { ...NO_CAP, max_sandboxes: 1 },
+      events: [eventDraft()],
+      claim: CLAIM,
+    });
     expect(denied).toMatchObject({
       kind: 'denied',
       decision: { allowed: false, reason: 'max_sandboxes', active_sandboxes: 1 },
@@ -74,7 +79,12 @@ export function reserving({ store, put }: Given): void {
     expect(await store().sandboxes.list({ limit: 10 })).toEqual([first]);
     expect(await store().events.since(0, 10)).toEqual([]);
     expect(
-      await store().sandboxes.reserve(sandboxRecord(), { ...NO_CAP, max_sandboxes: 2 }, [], CLAIM),
+      await store().sandboxes.reserve({
+        sandbox: sandboxRecord(),
+        limits: { ...NO_CAP, max_sandboxes: 2 },
+        events: [],
+        claim: CLAIM,
+      }),
     ).toMatchObject({
       kind: 'reserved',
     });
@@ -84,11 +94,13 @@ export function reserving({ store, put }: Given): void {
     await put();
     await put({ provider: 'other' });
     const limits = { max_sandboxes: 0, max_provider_sandboxes: 1 };
-    expect(await store().sandboxes.reserve(sandboxRecord(), limits, [])).toMatchObject({
+    expect(await store().sandboxes.reserve({ sandbox: sandboxRecord(), limits, events: [] })).toMatchObject({
       kind: 'denied',
       decision: { reason: 'worker_capacity', active_sandboxes: 2, active_provider_sandboxes: 1 },
     });
-    expect(await store().sandboxes.reserve(sandboxRecord({ provider: 'third' }), limits, [])).toMatchObject({
+    expect(
+      await store().sandboxes.reserve({ sandbox: sandboxRecord({ provider: 'third' }), limits, events: [] }),
+    ).toMatchObject({
       kind: 'reserved',
     });
   });
@@ -96,8 +108,10 @@ export function reserving({ store, put }: Given): void {
   it('counts for the cap of a provider only what is its own', async () => {
     const limits = { ...NO_CAP, max_provider_sandboxes: 1 };
     await put({ provider: 'other' });
-    expect(await store().sandboxes.reserve(sandboxRecord(), limits, [])).toMatchObject({ kind: 'reserved' });
-    expect(await store().sandboxes.reserve(sandboxRecord(), limits, [])).toMatchObject({
+    expect(await store().sandboxes.reserve({ sandbox: sandboxRecord(), limits, events: [] })).toMatchObject({
+      kind: 'reserved',
+    });
+    expect(await store().sandboxes.reserve({ sandbox: sandboxRecord(), limits, events: [] })).toMatchObject({
       kind: 'denied',
       decision: { reason: 'worker_capacity', active_sandboxes: 2, active_provider_sandboxes: 1 },
     });
@@ -106,7 +120,11 @@ export function reserving({ store, put }: Given): void {
   it('admits exactly the cap of 200 at once', async () => {
     const made = await Promise.all(
       Array.from({ length: 200 }, () =>
-        store().sandboxes.reserve(sandboxRecord(), { ...NO_CAP, max_sandboxes: 10 }, []),
+        store().sandboxes.reserve({
+          sandbox: sandboxRecord(),
+          limits: { ...NO_CAP, max_sandboxes: 10 },
+          events: [],
+        }),
       ),
     );
     expect(made.filter(({ kind }) => kind === 'reserved')).toHaveLength(10);
@@ -124,7 +142,7 @@ export function reserving({ store, put }: Given): void {
       return row;
     };
     expect(await read()).toMatchObject({ state: 'running', expires_at: stamp(10) });
-    await sandboxes.extend(id, ['running'], stamp(20));
+    await sandboxes.extend(id, ['running'], { was: stamp(10), expires_at: stamp(20) });
     expect(await read()).toMatchObject({ expires_at: stamp(20) });
     const patch = { state: 'destroyed', ended_at: stamp(1) } as const;
     await sandboxes.transition({ id, from: ['running'], epoch: 1, patch, events: [] });
@@ -136,7 +154,7 @@ export function reserving({ store, put }: Given): void {
   it('keeps what was reserved, whatever becomes of the record or of what is given out', async () => {
     const metadata = { a: '1' };
     const record = sandboxRecord({ metadata });
-    await store().sandboxes.reserve(record, NO_CAP, []);
+    await store().sandboxes.reserve({ sandbox: record, limits: NO_CAP, events: [] });
     metadata.a = '2';
     const row = await store().sandboxes.get(record.id);
     expect(row?.metadata).toEqual({ a: '1' });
@@ -159,7 +177,7 @@ export function transitioning({ store, put, change }: Given): void {
     } as const;
     const event = eventDraft({ type: 'sandbox.running', sandbox_id: row.id });
     const moved = await change(row, patch, { events: [event] });
-    expect(moved).toEqual({ sandbox: { ...row, ...patch }, events: [{ ...event, id: expect.any(Number) }] });
+    expect(moved).toEqual({ sandbox: { ...row, ...patch }, events: [event] });
     expect(await store().sandboxes.get(row.id)).toEqual({ ...row, ...patch });
   });
 
@@ -178,6 +196,8 @@ export function transitioning({ store, put, change }: Given): void {
     ['another state', { from: ['running', 'unhealthy'] }],
     ['no state', { from: [] }],
     ['another epoch', { epoch: 2 }],
+    ['another deadline', { expires_at: stamp(1) }],
+    ['a lease that does not exist', { lease_generation: 1 }],
     ['an unknown id', { id: 'sb-nobody' }],
   ] as const)('writes nothing for %s', async (_, wrong) => {
     const row = await put();
@@ -189,6 +209,29 @@ export function transitioning({ store, put, change }: Given): void {
     expect(await change(row, { state: 'error' }, more)).toBeUndefined();
     expect(await store().sandboxes.get(row.id)).toEqual(row);
     expect(await store().events.since(0, 10)).toEqual([]);
+  });
+
+  it('writes where the deadline is the one that was found', async () => {
+    const row = await put({ expires_at: stamp(10) });
+    const moved = await change(row, { state: 'destroying' }, { expires_at: stamp(10) });
+    expect(moved?.sandbox).toEqual({ ...row, state: 'destroying' });
+  });
+
+  it('names the replica at work until it is done', async () => {
+    const row = await put({ replica_id: 'r-a' });
+    expect((await store().sandboxes.get(row.id))?.replica_id).toBe('r-a');
+    const kept = await change(row, { state: 'unhealthy' });
+    expect(kept?.sandbox.replica_id).toBe('r-a');
+    const other = await change(
+      { ...row, state: 'unhealthy' },
+      { state: 'destroying' },
+      { replica_id: 'r-b' },
+    );
+    expect(other?.sandbox.replica_id).toBe('r-b');
+    const end = { state: 'destroyed', ended_at: stamp(1) } as const;
+    const done = await change({ ...row, state: 'destroying' }, end, { replica_id: null });
+    expect(done?.sandbox).not.toHaveProperty('replica_id');
+    expect(await store().sandboxes.get(row.id)).not.toHaveProperty('replica_id');
   });
 
   it('lets one of many rivals win', async () => {
@@ -205,7 +248,11 @@ export function transitioning({ store, put, change }: Given): void {
     await change(other, { state: 'destroying' });
     expect(await store().sandboxes.countActive()).toEqual({ total: 1, by_provider: { other: 1 } });
     expect(
-      await store().sandboxes.reserve(sandboxRecord(), { ...NO_CAP, max_sandboxes: 2 }, []),
+      await store().sandboxes.reserve({
+        sandbox: sandboxRecord(),
+        limits: { ...NO_CAP, max_sandboxes: 2 },
+        events: [],
+      }),
     ).toMatchObject({
       kind: 'reserved',
     });
@@ -213,21 +260,32 @@ export function transitioning({ store, put, change }: Given): void {
 }
 
 export function extending({ store, put }: Given): void {
-  it('never brings the end nearer', async () => {
+  it('moves the deadline that the caller found, and repeats without harm', async () => {
     const row = await put({ expires_at: stamp(100) });
-    const extend = (to: string) => store().sandboxes.extend(row.id, ['creating', 'running'], to);
-    expect(await extend(stamp(50))).toEqual(row);
-    expect(await extend(stamp(150))).toEqual({ ...row, expires_at: stamp(150) });
-    const exact = (to: string) => store().sandboxes.extend(row.id, ['creating', 'running'], to, true);
-    expect(await exact(stamp(120))).toEqual({ ...row, expires_at: stamp(120) });
-    expect(await exact(stamp(150))).toEqual({ ...row, expires_at: stamp(150) });
-    expect((await store().sandboxes.get(row.id))?.expires_at).toBe(stamp(150));
+    const extend = (was: number, to: number) =>
+      store().sandboxes.extend(row.id, ['creating', 'running'], { was: stamp(was), expires_at: stamp(to) });
+    expect(await extend(100, 150)).toEqual({ ...row, expires_at: stamp(150) });
+    expect(await extend(100, 150)).toEqual({ ...row, expires_at: stamp(150) });
+    expect(await extend(100, 120)).toBeUndefined();
+    expect(await extend(150, 120)).toEqual({ ...row, expires_at: stamp(120) });
+    expect((await store().sandboxes.get(row.id))?.expires_at).toBe(stamp(120));
+  });
+
+  it('lets one of many extensions of the same deadline win', async () => {
+    const row = await put({ expires_at: stamp(100) });
+    const rivals = Array.from({ length: 20 }, (_, n) =>
+      store().sandboxes.extend(row.id, ['creating'], { was: stamp(100), expires_at: stamp(101 + n) }),
+    );
+    const won = (await Promise.all(rivals)).filter((moved) => moved !== undefined);
+    expect(won).toHaveLength(1);
+    expect(await store().sandboxes.get(row.id)).toEqual(won[0]);
   });
 
   it('leaves rows of other states and unknown ids alone', async () => {
     const row = await put({ state: 'destroying' });
-    expect(await store().sandboxes.extend(row.id, ['running'], stamp(9999))).toBeUndefined();
-    expect(await store().sandboxes.extend('sb-nobody', ['running'], stamp(9999))).toBeUndefined();
+    const deadline = { was: row.expires_at, expires_at: stamp(9999) };
+    expect(await store().sandboxes.extend(row.id, ['running'], deadline)).toBeUndefined();
+    expect(await store().sandboxes.extend('sb-nobody', ['running'], deadline)).toBeUndefined();
     expect(await store().sandboxes.get(row.id)).toEqual(row);
   });
 

@@ -26,7 +26,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     /** A stored row in the state it says. */
     const put = async (facts: Partial<SandboxRecord> = {}) => {
       const record = sandboxRecord(facts);
-      await store.sandboxes.reserve(record, NO_CAP, []);
+      await store.sandboxes.reserve({ sandbox: record, limits: NO_CAP, events: [] });
       return record;
     };
     const change = (row: SandboxRecord, patch: Transition['patch'], more: Partial<Transition> = {}) =>

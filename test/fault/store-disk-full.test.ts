@@ -29,13 +29,14 @@ describeWith(['root'], 'a full disk', () => {
     const path = join(folder, 'svc.db');
     const store = await openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });
     const rows = Array.from({ length: 100 }, () => sandboxRecord());
-    for (const row of rows) await store.sandboxes.reserve(row, NO_CAP, [eventDraft()]);
+    for (const row of rows)
+      await store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [eventDraft()] });
     fill(join(folder, 'filler'));
     const admitted = [];
     const admit = async () => {
       for (;;) {
         const row = sandboxRecord({ metadata: { fill: 'x'.repeat(1000) } });
-        await store.sandboxes.reserve(row, NO_CAP, []);
+        await store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] });
         admitted.push(row);
       }
     };
@@ -44,7 +45,9 @@ describeWith(['root'], 'a full disk', () => {
     await endAll(store, rows);
     await expect(store.events.append([eventDraft()])).rejects.toMatchObject(FULL);
     rmSync(join(folder, 'filler'));
-    expect(await store.sandboxes.reserve(sandboxRecord(), NO_CAP, [])).toMatchObject({ kind: 'reserved' });
+    expect(
+      await store.sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] }),
+    ).toMatchObject({ kind: 'reserved' });
     await store.close();
     const again = await openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });
     expect((await again.sandboxes.countActive()).total).toBe(1 + admitted.length);

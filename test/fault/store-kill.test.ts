@@ -7,6 +7,7 @@ import { countFaults } from '../../proof/faulted.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { fakeDeps } from '../support/fakes/ports.ts';
+import { appended } from '../support/records.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
@@ -31,7 +32,7 @@ it(`loses no acknowledged row in ${ROUNDS} kills`, async () => {
     const events = await store.events.since(newest, 1_000_000);
     expect(events.length).toBeGreaterThanOrEqual(child.lines.length - 1);
     newest = events.at(-1)!.id;
-    const [next] = await store.events.append([{ type: 'exec.started', timestamp: '' }]);
+    const [next] = await appended(store.events, [{ type: 'exec.started', timestamp: '' }]);
     expect(next!.id).toBeGreaterThan(newest);
     newest = next!.id;
     await store.close();

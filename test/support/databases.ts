@@ -33,11 +33,11 @@ export async function makeUnclosed(path: string, mark = 'host', rows = 20): Prom
 async function fill(store: SqliteStore, mark: string, rows: number): Promise<void> {
   const events = [eventDraft()];
   for (let n = 0; n < rows; n++)
-    await store.sandboxes.reserve(
-      sandboxRecord({ image: mark, metadata: { n: 'x'.repeat(500) } }),
-      NO_CAP,
+    await store.sandboxes.reserve({
+      sandbox: sandboxRecord({ image: mark, metadata: { n: 'x'.repeat(500) } }),
+      limits: NO_CAP,
       events,
-    );
+    });
 }
 
 /** Images of the sandboxes in the database, with how many there are of each: `20 old`. */

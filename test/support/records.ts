@@ -1,7 +1,8 @@
 // Sandbox records, event drafts and limits as stores take them, with what a test does not care about filled in.
 import type { AdmissionLimits } from '../../src/domain/admission.ts';
 import type { AuditDraft } from '../../src/schema/audit.ts';
-import type { EventDraft } from '../../src/schema/event.ts';
+import type { Event, EventDraft } from '../../src/schema/event.ts';
+import type { EventStore } from '../../src/store/seam/events.ts';
 import type { KeyRecord } from '../../src/store/seam/keys.ts';
 import type { PrewarmedRecord } from '../../src/store/seam/prewarmed.ts';
 import type { TemplateRecord } from '../../src/store/seam/templates.ts';
@@ -12,6 +13,13 @@ import { FAKE_START } from './fakes/ports.ts';
 export const stamp = (seconds = 0): string => new Date(FAKE_START + seconds * 1000).toISOString();
 
 let count = 0;
+
+/** Stores the events and returns them with their ids. */
+export async function appended(events: EventStore, drafts: readonly EventDraft[]): Promise<Event[]> {
+  const { newest } = await events.bounds();
+  await events.append(drafts);
+  return events.since(newest, drafts.length);
+}
 
 /** A `creating` record with an id of its own. */
 export function sandboxRecord(facts: Partial<SandboxRecord> = {}): SandboxRecord {

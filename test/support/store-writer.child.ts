@@ -10,7 +10,11 @@ store.announce('http://127.0.0.1:7423');
 writeSync(1, 'open\n');
 for (let n = 0; ; n++) {
   const record = sandboxRecord({ id: `sb-${round}-${n}`, metadata: { round } });
-  await store.sandboxes.reserve(record, NO_CAP, [eventDraft({ sandbox_id: record.id })]);
+  await store.sandboxes.reserve({
+    sandbox: record,
+    limits: NO_CAP,
+    events: [eventDraft({ sandbox_id: record.id })],
+  });
   writeSync(1, `reserved ${record.id}\n`);
   const change = {
     id: record.id,

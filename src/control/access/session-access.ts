@@ -5,7 +5,7 @@ import type { SessionHold, Sessions } from '../../agent/sessions.ts';
 import { asServiceError, SandboxMissing, ServiceError } from '../../domain/errors.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import type { SandboxRecord, SandboxStore, SandboxWithQuota } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Finder } from '../records/find.ts';
 import { endedSandbox, unknownSandbox } from '../records/views.ts';
@@ -39,6 +39,13 @@ export class SandboxAccess {
     const row = await this.#deps.find.usable(id, caller);
     await this.#requireReachable(row);
     return row;
+  }
+
+  /** The same with the quota of its owner, in one read of the store. */
+  async findWithQuota(id: string, caller: Caller): Promise<SandboxWithQuota> {
+    const known = await this.#deps.find.usableWithQuota(id, caller);
+    await this.#requireReachable(known.sandbox);
+    return known;
   }
 
   /** Throws `not_implemented` for a sandbox of a worker whose inside cannot be reached. */

@@ -13,14 +13,15 @@ import {
 import type { OutputEncoding } from '../../domain/output.ts';
 import { parsePath } from '../../domain/path.ts';
 import type { Ids } from '../../domain/ports.ts';
-import type { SandboxRecord } from '../../store/store.ts';
+import { effectiveLimits } from '../../domain/quota.ts';
+import type { SandboxRecord, SandboxWithQuota } from '../../store/store.ts';
 import type { OpenSandbox, SandboxAccess } from '../access/session-access.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LiveRequest } from '../api/execs.ts';
 import type { ExecLog, NoteEnd } from '../records/exec-log.ts';
 import type { Finder } from '../records/find.ts';
 import type { Publisher } from '../records/publish.ts';
-import type { LimitsOf, Settings } from '../records/settings.ts';
+import type { Settings } from '../records/settings.ts';
 
 export interface ExecDeps {
   access: SandboxAccess;
@@ -28,7 +29,6 @@ export interface ExecDeps {
   log: ExecLog;
   find: Pick<Finder, 'any'>;
   settings: Settings;
-  limitsOf: LimitsOf;
   ids: Ids;
 }
 
@@ -55,9 +55,9 @@ export async function startExec(
   call: ExecCall,
 ): Promise<StartedExec> {
   const { access, publisher } = deps;
-  const row = await access.find(id, call.caller);
-  const { exec, io } = await launch(deps, row, request, call).catch((error: unknown) => {
-    publisher.refusal('exec', row, error, call.caller.actor);
+  const known = await access.findWithQuota(id, call.caller);
+  const { exec, io } = await launch(deps, known, request, call).catch((error: unknown) => {
+    publisher.refusal('exec', known.sandbox, error, call.caller.actor);
     throw error;
   });
   feed(exec, request.stdin);
@@ -67,11 +67,12 @@ export async function startExec(
 
 async function launch(
   deps: ExecDeps,
-  row: SandboxRecord,
+  known: SandboxWithQuota,
   request: LiveRequest & { keepStdin?: boolean },
   { caller, signal }: ExecCall,
 ): Promise<{ exec: Exec; io: SandboxIo }> {
-  const spec = await execSpec(deps, request, row);
+  const { sandbox: row } = known;
+  const spec = execSpec(deps, request, known);
   const held = await deps.access.open(row, signal);
   const exec = held.io.exec(spec, signal);
   const recorded = () =>
@@ -80,13 +81,13 @@ async function launch(
   return { exec, io: held.io };
 }
 
-/** Reads the limits of the owner. Throws `bad_request` for a request that no agent would run. */
-export async function execSpec(
-  { limitsOf, settings, ids }: Pick<ExecDeps, 'limitsOf' | 'settings' | 'ids'>,
+/** Throws `bad_request` for a request that no agent would run. */
+export function execSpec(
+  { settings, ids }: Pick<ExecDeps, 'settings' | 'ids'>,
   request: LiveRequest & { keepStdin?: boolean },
-  row: SandboxRecord,
-): Promise<ExecSpec> {
-  const { maxExecTimeoutMs: maxMs, ownExecTimeoutMs: ownMs } = await limitsOf(row.owner_id);
+  { sandbox: row, quota }: SandboxWithQuota,
+): ExecSpec {
+  const { maxExecTimeoutMs: maxMs, ownExecTimeoutMs: ownMs } = effectiveLimits(quota, settings.ownerLimits);
   const timeouts = { defaultMs: settings.exec.defaultMs, maxMs, ownMs };
   const isLasting = request.detach || request.tty;
   return {

@@ -27,9 +27,10 @@ export async function detachKeyed(
   { caller, signal }: ExecCall,
 ): Promise<{ exec_id: string; row: SandboxRecord; isRepeat: boolean; noted: NoteEnd }> {
   const { access, publisher } = deps;
-  const row = await access.find(id, caller);
+  const known = await access.findWithQuota(id, caller);
+  const { sandbox: row } = known;
   const spec = {
-    ...(await execSpec(deps, request, row)),
+    ...execSpec(deps, request, known),
     exec_id: keyedExecId(id, idempotencyKey),
     body: fingerprint('/exec', request),
   };

@@ -3,7 +3,7 @@ import type { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import { ADMISSION_REASONS } from '../../schema/admission.ts';
-import type { Event, EventType } from '../../schema/event.ts';
+import type { EventDraft, EventType } from '../../schema/event.ts';
 import type { SandboxStore, Store } from '../../store/store.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -40,10 +40,10 @@ export class Meter {
   /** The same store, with its decisions on spawns counted. */
   store(store: Store): Store {
     const { sandboxes } = store;
-    const reserve: SandboxStore['reserve'] = async (sandbox, ...rest) => {
+    const reserve: SandboxStore['reserve'] = async (order) => {
       const began = this.#clock.monotonic();
-      const reservation = await sandboxes.reserve(sandbox, ...rest);
-      this.#phase(sandbox.provider, 'reserve', began);
+      const reservation = await sandboxes.reserve(order);
+      this.#phase(order.sandbox.provider, 'reserve', began);
       if (reservation.kind === 'reserved')
         this.#metrics.count('svc_admission_total', { decision: 'allowed', reason: 'none' });
       return reservation;
@@ -76,8 +76,7 @@ export class Meter {
   }
 
   /** Counts a stored event. */
-  stored({ type, sandbox_id: id, timestamp, data }: Event): void {
-    if (type === 'stream.gap') return;
+  stored({ type, sandbox_id: id, timestamp, data }: EventDraft): void {
     this.#metrics.count('svc_events_total', { type });
     if (id === undefined || !type.startsWith('sandbox.')) return;
     const began = this.#spawns.get(id);

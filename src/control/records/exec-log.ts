@@ -34,9 +34,8 @@ export class ExecLog {
 
   constructor(deps: ExecLogDeps) {
     this.#deps = deps;
-    this.#writer = new BatchWriter<StoredExec, void>({
+    this.#writer = new BatchWriter<StoredExec>({
       append: (execs) => deps.execs.record(newest(execs)),
-      deliver: () => {},
       limit: WAITING_LIMIT,
       lingerMs: LINGER_MS,
       what: 'exec records',

@@ -4,7 +4,7 @@ import { asServiceError, type ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { EventWriter } from '../../events/batch-writer.ts';
 import type { EventBus } from '../../events/bus.ts';
-import type { Event, EventDraft, EventType } from '../../schema/event.ts';
+import type { EventDraft, EventType } from '../../schema/event.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 
 const ENDED_KEPT = 10_000;
@@ -32,20 +32,20 @@ export class Publisher {
   readonly #deps: PublisherDeps;
   /** The newest sandboxes that ended: later events about them are dropped. */
   readonly #ended = new Set<string>();
-  #ends: ((event: Event) => void) | undefined;
+  #ends: ((event: EventDraft) => void) | undefined;
 
   constructor(deps: PublisherDeps) {
     this.#deps = deps;
   }
 
   /** Delivers events that the store has committed. */
-  committed(events: readonly Event[]): void {
+  committed(events: readonly EventDraft[]): void {
     for (const event of events) if (ENDS.includes(event.type)) this.#ends?.(event);
     this.#deps.bus.publish(events);
   }
 
   /** Calls `listener` synchronously for each sandbox that ended: a bus may drop slow subscribers, this never does. */
-  onEnd(listener: (event: Event) => void): void {
+  onEnd(listener: (event: EventDraft) => void): void {
     this.#ends = listener;
   }
 

@@ -4,7 +4,6 @@
 import type { Sessions } from '../../agent/sessions.ts';
 import { type SystemEnd, systemEnd } from '../../domain/actor.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
-import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
@@ -31,11 +30,14 @@ export interface DestroyDeps {
   publisher: Publisher;
   sessions: Sessions<Runtime>;
   spawns: InFlightSpawns;
-  /** Shared with everything that moves a deadline. */
-  lock: KeyedLock;
+  /** The id of this process in rows that it ends. */
+  replica: string;
   clock: Clock;
   logger: Logger;
 }
+
+/** The marked row. */
+type Marking = Promise<SandboxRecord | undefined>;
 
 export class Destroyer {
   readonly #deps: DestroyDeps;
@@ -62,15 +64,33 @@ export class Destroyer {
     return true;
   }
 
-  /** Only marks the row as `destroying`, so that nobody can use it; undefined when there is nothing to end. */
-  mark(id: string, reason: SystemEnd): Promise<SandboxRecord | undefined>;
-  mark(id: string, reason: EndReason, by: string): Promise<SandboxRecord | undefined>;
-  mark(
+  /**
+   * Only marks the row as `destroying`, so that nobody can use it; undefined when there is nothing to end. With
+   * `lease_generation` a sandbox whose lease has been renewed is left alone.
+   */
+  mark(id: string, reason: SystemEnd, by?: undefined, lease_generation?: number): Marking;
+  mark(id: string, reason: EndReason, by: string): Marking;
+  async mark(
     id: string,
     reason: EndReason,
     by: string = systemEnd(reason as SystemEnd),
-  ): Promise<SandboxRecord | undefined> {
-    return this.#deps.lock.run(id, () => this.#mark(id, reason, by));
+    lease_generation?: number,
+  ): Marking {
+    const { sandboxes } = this.#deps;
+    for (let attempt = 0; attempt < MARK_ATTEMPTS; attempt++) {
+      const row = await sandboxes.get(id);
+      if (!row || hasEnded(row.state)) return undefined;
+      if (row.state === 'destroying') return row;
+      const isByDeadline = reason === 'expired' || reason === 'pruned';
+      if (isByDeadline && Date.parse(row.expires_at) > this.#deps.clock.now()) return undefined;
+      const moved = await this.#mark(row, reason, by, lease_generation);
+      if (moved || lease_generation !== undefined) return moved;
+    }
+    throw new ServiceError(
+      'unavailable',
+      'The sandbox changed state repeatedly and could not be destroyed.',
+      { remedy: 'Try again.' },
+    );
   }
 
   /** Ends a marked row. Concurrent calls share one run. */
@@ -103,31 +123,27 @@ export class Destroyer {
     await Promise.all([this.#background.stop(), Promise.allSettled(this.#works.values())]);
   }
 
-  async #mark(id: string, reason: EndReason, by: string): Promise<SandboxRecord | undefined> {
-    const { sandboxes, publisher, clock } = this.#deps;
-    for (let attempt = 0; attempt < MARK_ATTEMPTS; attempt++) {
-      const row = await sandboxes.get(id);
-      if (!row || hasEnded(row.state)) return undefined;
-      if (row.state === 'destroying') return row;
-      const byDeadline = reason === 'expired' || reason === 'pruned';
-      if (byDeadline && Date.parse(row.expires_at) > clock.now()) return undefined;
-      const end_reason = isDue(row, reason, clock.now()) ? 'expired' : reason;
-      const patch = { state: 'destroying', end_reason, ended_by: by } as const;
-      const events =
-        end_reason === 'runtime_lost' ? [publisher.draft('sandbox.error', { ...row, ...patch }, by)] : [];
-      await this.#eventLoop.pass();
-      const moved = await sandboxes.transition({ id, from: [row.state], epoch: row.epoch, patch, events });
-      if (!moved) continue;
-      publisher.committed(moved.events);
-      return moved.sandbox;
-    }
-    throw new ServiceError(
-      'unavailable',
-      'The sandbox changed state repeatedly and could not be destroyed.',
-      {
-        remedy: 'Try again.',
-      },
-    );
+  /** Undefined if the row has changed: also if it expires and its deadline has been moved. */
+  async #mark(
+    row: SandboxRecord,
+    reason: EndReason,
+    by: string,
+    lease_generation: number | undefined,
+  ): Marking {
+    const { sandboxes, publisher, clock, replica } = this.#deps;
+    const { id, state, epoch, expires_at } = row;
+    const end_reason = isDue(row, reason, clock.now()) ? 'expired' : reason;
+    const patch = { state: 'destroying', end_reason, ended_by: by } as const;
+    const events =
+      end_reason === 'runtime_lost' ? [publisher.draft('sandbox.error', { ...row, ...patch }, by)] : [];
+    const isByDeadline = end_reason === 'expired' || end_reason === 'pruned';
+    await this.#eventLoop.pass();
+    const moved = await sandboxes.transition({
+      ...{ id, from: [state], epoch, patch, events, replica_id: replica, lease_generation },
+      ...(isByDeadline && { expires_at }),
+    });
+    if (moved) publisher.committed(moved.events);
+    return moved?.sandbox;
   }
 
   async #finish(row: SandboxRecord): Promise<void> {
@@ -166,6 +182,7 @@ export class Destroyer {
       from: ['destroying'],
       epoch: row.epoch,
       patch,
+      replica_id: null,
       events,
     });
     if (moved) publisher.committed(moved.events);

@@ -15,6 +15,8 @@ export interface RollbackDeps {
   runtimes: Pick<Runtimes, 'destroy'>;
   publisher: Publisher;
   logger: Logger;
+  /** The id of this process in rows that it ends. */
+  replica: string;
   /** Takes over a `destroying` row. */
   retry(id: string): void;
 }
@@ -63,13 +65,14 @@ async function endAsError(
     from: ['creating'],
     epoch: row.epoch,
     patch,
+    replica_id: null,
     events: [publisher.draft('sandbox.error', { ...row, ...patch }, ended_by)],
   });
   if (moved) publisher.committed(moved.events);
 }
 
 async function keepDestroying(
-  { sandboxes, retry }: RollbackDeps,
+  { sandboxes, retry, replica }: RollbackDeps,
   row: SandboxRecord,
   ended_by: SystemActor,
 ): Promise<void> {
@@ -79,6 +82,7 @@ async function keepDestroying(
     from: ['creating'],
     epoch: row.epoch,
     patch,
+    replica_id: replica,
     events: [],
   });
   if (moved) retry(row.id);

@@ -1,31 +1,34 @@
 // Moves the end of a sandbox. The agent of the sandbox agrees to a later end before it is stored, and to an earlier one
 // after: a crash in between never lets the sandbox end before the time of an earlier answer, unless a caller shortened it.
-// Writes hold the lock that the marking of an expired row holds, so that the reaper never overruns an acknowledged end.
+// Each write names the end that it found, as the marking of an expired row does: the reaper never overruns an acknowledged
+// end, nor does a slower extension.
+import { ServiceError } from '../../domain/errors.ts';
 import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
+import { effectiveLimits } from '../../domain/quota.ts';
 import { LIVE_STATES } from '../../domain/sandbox-state.ts';
 import { boundedLifeMs } from '../../domain/ttl.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { ExtendRequest, Sandbox } from '../../schema/sandbox.ts';
-import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import type { SandboxRecord, SandboxStore, SandboxWithQuota } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Finder } from '../records/find.ts';
 import type { Publisher } from '../records/publish.ts';
-import type { LimitsOf, Settings } from '../records/settings.ts';
+import type { Settings } from '../records/settings.ts';
 import { sandboxView, shownTo } from '../records/views.ts';
 import type { AgentDeadlines } from '../runtime/agent-deadlines.ts';
 import type { Fleet } from '../workers/fleet.ts';
 
+const ATTEMPTS = 5;
+
 export interface ExtendDeps {
   sandboxes: Pick<SandboxStore, 'get' | 'extend'>;
   find: Finder;
-  lock: KeyedLock;
   /** Held from the agent's agreement to the write, so that both see moves in the same order. */
   moves: KeyedLock;
   deadlines: Pick<AgentDeadlines, 'set'>;
   publisher: Publisher;
   settings: Settings;
-  limitsOf: LimitsOf;
   fleet: Fleet;
   logger: Logger;
   clock: Clock;
@@ -42,24 +45,23 @@ export async function extendSandbox(
   request: ExtendRequest,
   caller: Caller,
 ): Promise<Sandbox> {
-  const row = await deps.find.active(id, caller);
-  const lifeMs = await lifeOf(deps, row, request, caller);
+  const lifeMs = lifeOf(deps, await deps.find.activeWithQuota(id, caller), request, caller);
   const moved = await deps.moves.run(id, () => move(deps, id, { lifeMs, exact: request.exact ?? false }));
   // The sandbox began to end after it was found: answer with its current state.
   const shown = moved ?? (await deps.find.usable(id, caller));
   return shownTo(caller, sandboxView(shown), deps.settings);
 }
 
-async function lifeOf(
-  deps: ExtendDeps,
-  row: SandboxRecord,
+function lifeOf(
+  { settings, publisher }: ExtendDeps,
+  { sandbox: row, quota }: SandboxWithQuota,
   { ttl }: ExtendRequest,
   { actor }: Caller,
-): Promise<number> {
+): number {
   try {
-    return boundedLifeMs(ttl, deps.settings.ttlMs, await deps.limitsOf(row.owner_id));
+    return boundedLifeMs(ttl, settings.ttlMs, effectiveLimits(quota, settings.ownerLimits));
   } catch (error) {
-    deps.publisher.refusal('sandbox.extend', row, error, actor);
+    publisher.refusal('sandbox.extend', row, error, actor);
     throw error;
   }
 }
@@ -69,31 +71,45 @@ interface Move {
   exact: boolean;
 }
 
-/** Undefined when the sandbox is ending. */
+/** Undefined when the sandbox is ending. Looks again when its end was moved meanwhile. */
 async function move(deps: ExtendDeps, id: string, { lifeMs, exact }: Move) {
-  const row = await deps.sandboxes.get(id);
-  if (!row || !isLive(row)) return undefined;
-  const wanted = new Date(deps.clock.now() + lifeMs).toISOString();
-  const end = exact || wanted > row.expires_at ? wanted : row.expires_at;
-  if (end === row.expires_at) return row;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const row = await deps.sandboxes.get(id);
+    if (!row || !isLive(row)) return undefined;
+    const wanted = new Date(deps.clock.now() + lifeMs).toISOString();
+    const end = exact || wanted > row.expires_at ? wanted : row.expires_at;
+    const moved = end === row.expires_at ? row : await moveFrom(deps, row, end);
+    if (moved) return moved;
+  }
+  throw new ServiceError('unavailable', 'The end of the sandbox is being moved by others.', {
+    remedy: 'Try again.',
+  });
+}
+
+/** Undefined when the row has changed. */
+async function moveFrom(
+  deps: ExtendDeps,
+  row: SandboxRecord,
+  end: string,
+): Promise<SandboxRecord | undefined> {
   // A sandbox that is starting has no agent yet: its start passes the end on. A worker reads the row.
   const isFirst = end > row.expires_at && row.worker_id === LOCAL_WORKER && row.state !== 'creating';
   if (isFirst) await deps.deadlines.set(row, end);
-  const moved = await write(deps, id, end);
+  const moved = await write(deps, row, end);
   if (!moved || isFirst || moved.state === 'creating') return moved;
   try {
     await pass(deps, moved);
     return moved;
   } catch (error) {
-    const restored = await write(deps, id, row.expires_at);
-    if (!restored) return undefined;
-    // The failed call may have arrived.
-    await pass(deps, restored).catch((err: unknown) =>
-      deps.logger.info(
-        { sandbox_id: id, err },
-        'Could not restore the earlier end of a sandbox in its agent.',
-      ),
-    );
+    const restored = await write(deps, moved, row.expires_at);
+    // The failed call may have arrived. Where somebody else moved the end since, or the sandbox is ending, that holds.
+    if (restored)
+      await pass(deps, restored).catch((err: unknown) =>
+        deps.logger.info(
+          { sandbox_id: row.id, err },
+          'Could not restore the earlier end of a sandbox in its agent.',
+        ),
+      );
     throw error;
   }
 }
@@ -102,8 +118,13 @@ function isLive({ state }: SandboxRecord): boolean {
   return LIVE_STATES.some((live) => live === state);
 }
 
-function write({ sandboxes, lock }: ExtendDeps, id: string, end: string): Promise<SandboxRecord | undefined> {
-  return lock.run(id, () => sandboxes.extend(id, LIVE_STATES, end, true));
+/** Undefined when the row no longer has this end. */
+function write(
+  { sandboxes }: ExtendDeps,
+  row: SandboxRecord,
+  end: string,
+): Promise<SandboxRecord | undefined> {
+  return sandboxes.extend(row.id, LIVE_STATES, { was: row.expires_at, expires_at: end });
 }
 
 /** Passes the end of the row to the agent of the sandbox, or to its worker. */

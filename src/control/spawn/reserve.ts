@@ -17,6 +17,8 @@ import { type TakePrewarmedDeps, takePrewarmed } from './take-prewarmed.ts';
 export interface ReserveDeps extends TakePrewarmedDeps {
   sandboxes: Pick<SandboxStore, 'reserve'>;
   spawns: InFlightSpawns;
+  /** The id of this process in rows that it starts. */
+  replica: string;
   providers: ProviderSet;
   /** A row with a deadline has been written. */
   deadlineSet(): void;
@@ -69,12 +71,13 @@ async function reserveRow(
   deps: ReserveDeps,
   { plan, provider, claim }: ReserveRequest,
 ): Promise<Attempt<Reserved>> {
-  const { sandboxes, publisher, settings, spawns } = deps;
+  const { sandboxes, publisher, settings, spawns, replica } = deps;
   const flight = spawns.begin(plan.row.id);
   try {
     const events = [publisher.draft('sandbox.created', plan.row, plan.row.created_by)];
     const limits = { ...settings.limits(provider.kind), placement: placementOf(deps, plan, provider) };
-    const reserved = await sandboxes.reserve(plan.row, limits, events, claim);
+    const sandbox = { ...plan.row, replica_id: replica };
+    const reserved = await sandboxes.reserve({ sandbox, limits, events, claim });
     if (reserved.kind !== 'reserved') flight.end();
     if (reserved.kind === 'denied') return { denied: reserved.decision };
     if (reserved.kind === 'replay') return { admitted: { sandbox: replayed(claim, reserved) } };

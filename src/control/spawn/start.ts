@@ -86,6 +86,7 @@ async function running(
     from: ['creating'],
     epoch: row.epoch,
     patch,
+    replica_id: null,
     events: [publisher.draft('sandbox.running', after, row.created_by)],
     response: JSON.stringify(sandboxView(after)),
   });

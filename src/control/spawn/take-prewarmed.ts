@@ -109,7 +109,7 @@ async function reserve(
   try {
     const placement = fleet.placement({ local: true, remote: false, sessions: false });
     const limits = { ...settings.limits(row.provider as ProviderKind), placement };
-    return await sandboxes.reserve(row, limits, events, claim, { response });
+    return await sandboxes.reserve({ sandbox: row, limits, events, claim, warm: { response } });
   } catch (error) {
     prewarm.unsure(entry);
     throw error;

@@ -32,9 +32,8 @@ export class AuditTrail implements AuditLog {
   constructor({ audit, clock, logger, redact }: AuditDeps) {
     this.#store = audit;
     this.#redact = redact;
-    this.#writer = new BatchWriter<AuditDraft, void>({
+    this.#writer = new BatchWriter<AuditDraft>({
       append: (drafts) => audit.append(drafts),
-      deliver: () => {},
       limit: WAITING_LIMIT,
       lingerMs: LINGER_MS,
       what: 'audit records',

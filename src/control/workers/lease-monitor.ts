@@ -75,7 +75,7 @@ export class LeaseMonitor {
     if (row?.state === 'creating') this.#abandoned.run(row.worker_id, row.id, () => this.#unfinished(row.id));
     else if (row?.state === 'destroying') {
       if (atStart || overMs >= LOST_AFTER_MS) destroyer.finishLater(row);
-    } else if (row && overMs >= LOST_AFTER_MS) await this.#lost(row);
+    } else if (row && overMs >= LOST_AFTER_MS) await this.#lost(row, lease);
     else if (row) await this.#settle(row, overMs < 0 && this.#isFound(row, worker) ? 'running' : 'unhealthy');
   }
 
@@ -93,11 +93,13 @@ export class LeaseMonitor {
     return worker !== undefined && !isStale(worker, fleet.terms, clock.now()) && !liveness.isSilent(id);
   }
 
-  async #lost({ id, worker_id }: SandboxRecord): Promise<void> {
+  /** A renewal that came through another replica meanwhile has the sandbox live on. */
+  async #lost({ id, worker_id }: SandboxRecord, { generation }: LeaseRecord): Promise<void> {
     const { destroyer, logger } = this.#deps;
-    logger.warn({ sandbox_id: id, worker_id }, 'Worker lease expired; marking the sandbox as lost.');
-    const marked = await destroyer.mark(id, 'worker_lost');
-    if (marked) destroyer.finishLater(marked);
+    const marked = await destroyer.mark(id, 'worker_lost', undefined, generation);
+    if (!marked) return;
+    logger.warn({ sandbox_id: id, worker_id }, 'Worker lease expired; the sandbox is lost.');
+    destroyer.finishLater(marked);
   }
 
   async #settle({ id, state, epoch, worker_id }: SandboxRecord, to: SandboxState): Promise<void> {

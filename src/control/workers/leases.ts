@@ -1,5 +1,6 @@
-// Leases as the control plane handles them: signed for their holder, renewed while their sandbox lives, expired by
-// monotonic time.
+// Leases as the control plane handles them: signed for their holder, renewed while their sandbox lives. A lease is over
+// when this process has seen its generation unchanged for its term, by its monotonic clock: no wall clock of another
+// replica, of a worker or of the database ends one early. The worker has its own deadline, from when it asked.
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { signLease } from '../../domain/lease.ts';
@@ -24,7 +25,7 @@ export interface LeasesDeps {
 
 export class Leases {
   readonly #deps: LeasesDeps;
-  /** When leases end, by monotonic time: a wall clock that is set neither ends a lease early nor prolongs one. */
+  /** The generations that were seen last, and when they end by monotonic time. */
   readonly #ends = new Map<string, { generation: number; at: number }>();
 
   constructor(deps: LeasesDeps) {
@@ -66,10 +67,10 @@ export class Leases {
     return { lease: signLease(secret, termsOf(lease)), sandbox_ttl: formatDuration(fullSeconds(leftMs)) };
   }
 
-  /** Milliseconds since its end; below 0 while it holds. */
+  /** Milliseconds since its end; below 0 while it holds. A generation that was not seen before is a fresh grant. */
   overMs(lease: LeaseRecord): number {
     const known = this.#ends.get(lease.resource_id);
-    const end = known && known.generation >= lease.generation ? known : this.#firstSight(lease);
+    const end = known?.generation === lease.generation ? known : this.#firstSight(lease);
     return this.#deps.clock.monotonic() - end.at;
   }
 
@@ -94,11 +95,9 @@ export class Leases {
     this.#ends.set(resource_id, { generation, at: Math.max(at, known) });
   }
 
-  /** The timestamp counts only for a lease that was granted before this process started. */
-  #firstSight({ resource_id, generation, expires_at }: LeaseRecord): { generation: number; at: number } {
+  #firstSight({ resource_id, generation }: LeaseRecord): { generation: number; at: number } {
     const { clock, terms } = this.#deps;
-    const leftMs = Math.min(Date.parse(expires_at) - clock.now(), terms.leaseMs);
-    const end = { generation, at: clock.monotonic() + leftMs };
+    const end = { generation, at: clock.monotonic() + terms.leaseMs };
     this.#ends.set(resource_id, end);
     return end;
   }

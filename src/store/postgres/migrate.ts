@@ -8,6 +8,7 @@ import { RECORDS } from './migrations/0015-records.ts';
 import { EVENT_FUNCTIONS, RESERVE_FUNCTIONS } from './migrations/0015-sandbox-functions.ts';
 import { SANDBOXES } from './migrations/0015-sandboxes.ts';
 import { WORKER_SECRETS } from './migrations/0016-worker-secrets.ts';
+import { REPLICAS } from './migrations/0017-replicas.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -22,6 +23,7 @@ const FOUNDATION = [SANDBOXES, RECORDS, RESERVE_FUNCTIONS, EVENT_FUNCTIONS, RECO
 const MIGRATIONS: readonly Migration[] = [
   { version: 15, works_with: 15, sql: FOUNDATION },
   { version: 16, works_with: 15, sql: WORKER_SECRETS },
+  { version: 17, works_with: 15, sql: REPLICAS },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

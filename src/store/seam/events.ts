@@ -11,10 +11,11 @@ export interface EventBounds {
 
 export interface EventStore {
   /**
-   * One transaction on its own connection with relaxed durability (docs/design/reliability.md#storage). Ids in order.
+   * One transaction on its own connection with relaxed durability (docs/design/reliability.md#storage). Ids in order. A
+   * store of several replicas drops an event about a sandbox whose end is stored: another replica may have buffered it.
    */
-  append(drafts: EventDraft[]): Promise<Event[]>;
-  /** Events with id > `after`, oldest first. */
+  append(drafts: readonly EventDraft[]): Promise<void>;
+  /** Events with id > `after`, oldest first. No event with a lower id is committed later. */
   since(after: number, limit: number): Promise<Event[]>;
   /** Bounds of the events of `owner`, or of all events. */
   bounds(owner?: string): Promise<EventBounds>;

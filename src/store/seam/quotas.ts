@@ -1,5 +1,5 @@
 // THE STORE SEAM: quotas of owners. store.ts has the rules for all tables.
-import type { Event, EventDraft } from '../../schema/event.ts';
+import type { EventDraft } from '../../schema/event.ts';
 import type { Quota, QuotaSummary } from '../../schema/quota.ts';
 
 export interface QuotaStore {
@@ -7,9 +7,9 @@ export interface QuotaStore {
   /** Newest first (created_at, then owner_id, both descending), starting after `after`. */
   list(limit: number, after?: { created_at: string; id: string }): Promise<Quota[]>;
   /** Creates or replaces a quota, keeping `created_at`, with the events in the same transaction. */
-  put(quota: Quota, events: EventDraft[]): Promise<{ quota: Quota; events: Event[] }>;
+  put(quota: Quota, events: readonly EventDraft[]): Promise<{ quota: Quota; events: EventDraft[] }>;
   /** Undefined, with nothing written, if there is no quota. */
-  delete(owner_id: string, events: EventDraft[]): Promise<{ events: Event[] } | undefined>;
+  delete(owner_id: string, events: readonly EventDraft[]): Promise<{ events: EventDraft[] } | undefined>;
   /** The owner's active sandboxes and quota, in one read. */
   usage(owner_id: string): Promise<{ active_sandboxes: number; quota?: Quota }>;
   summary(): Promise<QuotaSummary>;

@@ -1,7 +1,7 @@
 // Events: written with a state change on the durable connection, or in batches on the relaxed one. Both take their ids
 // from the same counter.
 import type { Database } from 'better-sqlite3';
-import type { Event, EventDraft } from '../../schema/event.ts';
+import type { EventDraft } from '../../schema/event.ts';
 import type { EventBounds, EventStore } from '../seam/events.ts';
 import type { EventIds } from './event-ids.ts';
 import type { Executor } from './executor.ts';
@@ -9,8 +9,8 @@ import { deleteOverShare, type Shared } from './over-share.ts';
 import { type EventRow, fromEventRow, toEventRow } from './rows.ts';
 
 export interface EventTable {
-  /** Call it inside a transaction on the same connection, after `ids.ensure(drafts.length)`. */
-  insert(drafts: readonly EventDraft[]): Event[];
+  /** Call it inside a transaction on the same connection, after `ids.ensure(drafts.length)`. Returns the drafts. */
+  insert(drafts: readonly EventDraft[]): EventDraft[];
 }
 
 export function eventTable(db: Database, ids: EventIds): EventTable {
@@ -18,12 +18,10 @@ export function eventTable(db: Database, ids: EventIds): EventTable {
     'INSERT INTO events (id, type, timestamp, sandbox_id, owner_id, actor, data) VALUES (@id, @type, @timestamp, @sandbox_id, @owner_id, @actor, @data)',
   );
   return {
-    insert: (drafts) =>
-      drafts.map((draft) => {
-        const row = toEventRow(ids.take(), draft);
-        insert.run(row);
-        return fromEventRow(row);
-      }),
+    insert: (drafts) => {
+      for (const draft of drafts) insert.run(toEventRow(ids.take(), draft));
+      return [...drafts];
+    },
   };
 }
 
@@ -43,7 +41,7 @@ export function eventStore(relaxed: Database, ids: EventIds, work: Executor): Ev
     append: (drafts) =>
       work.grow(() => {
         ids.ensure(drafts.length);
-        return append.immediate(drafts);
+        append.immediate(drafts);
       }),
     since: (after, limit) => work.run(() => since.all(after, limit).map(fromEventRow)),
     bounds: (owner) => work.run(() => bounds.get({ owner: owner ?? null }) as EventBounds),

@@ -28,6 +28,7 @@ export const METHODS: { readonly [P in Part]: { readonly [M in keyof Tables[P]]:
     purgeEnded: 'sweep',
     admission: 'here',
     get: 'here',
+    getWithQuota: 'here',
     list: 'here',
     inStates: 'read',
     due: 'read',

@@ -18,6 +18,7 @@ import { AUDIT_TARGETS } from './migrations/0013-audit-targets.ts';
 import { EXECS } from './migrations/0014-execs.ts';
 import { KEYS } from './migrations/0015-keys.ts';
 import { WORKER_SECRETS } from './migrations/0016-worker-secrets.ts';
+import { REPLICAS } from './migrations/0017-replicas.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -36,6 +37,7 @@ const MIGRATIONS: readonly string[] = [
   EXECS,
   KEYS,
   WORKER_SECRETS,
+  REPLICAS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -70,6 +70,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       vm_id: optional(id('vm')),
       uid: optional(count(0, 2 ** 32 - 1)),
       warnings: names(MOST_WARNINGS, LONGEST_WARNING),
+      replica_id: optional(id('r')),
       end_reason: optional(oneOf(END_REASONS)),
       created_by: optional(actor),
       ended_by: optional(actor),

@@ -28,6 +28,7 @@ export const SANDBOX_COLUMNS = [
   'vm_id',
   'uid',
   'warnings',
+  'replica_id',
 ] as const satisfies readonly (keyof SandboxRecord)[];
 
 type Optional =
@@ -39,7 +40,8 @@ type Optional =
   | 'created_by'
   | 'ended_by'
   | 'vm_id'
-  | 'uid';
+  | 'uid'
+  | 'replica_id';
 type Maps = 'metadata' | 'env';
 
 export type SandboxRow = Omit<SandboxRecord, Optional | Maps | 'warnings'> &
@@ -60,6 +62,7 @@ export function toSandboxRow(record: SandboxRecord): SandboxRow {
     vm_id: record.vm_id ?? null,
     uid: record.uid ?? null,
     warnings: toList(record.warnings),
+    replica_id: record.replica_id ?? null,
   };
 }
 
@@ -91,6 +94,7 @@ export function fromSandboxRow(row: SandboxRow): SandboxRecord {
   if (row.ended_by !== null) record.ended_by = row.ended_by;
   if (row.vm_id !== null) record.vm_id = row.vm_id;
   if (row.uid !== null) record.uid = row.uid;
+  if (row.replica_id !== null) record.replica_id = row.replica_id;
   if (row.warnings !== NOTHING) record.warnings = parse(row.warnings) as string[];
   return record;
 }

@@ -3,8 +3,9 @@
 // instead. Text from requests never becomes SQL.
 import type { Database, Statement } from 'better-sqlite3';
 import { type AdmissionLimits, type AdmissionRequest, decideAdmission } from '../../domain/admission.ts';
-import type { SandboxFilter, SandboxGroup, SandboxStore } from '../store.ts';
-import { admissionFacts } from './admission-facts.ts';
+import type { Quota } from '../../schema/quota.ts';
+import type { SandboxFilter, SandboxGroup, SandboxStore, SandboxWithQuota } from '../store.ts';
+import { admissionFacts, QUOTA_COLUMNS } from './admission-facts.ts';
 import type { SandboxTable } from './row-cache.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from './rows.ts';
 import type { SandboxWrites } from './sandboxes.ts';
@@ -37,6 +38,12 @@ export function sandboxQueries({ db, work, cache }: SandboxTable): SandboxQuerie
     `SELECT state, provider, worker_id, count(*) AS count FROM sandboxes INDEXED BY sandboxes_active WHERE ${ACTIVE}
        GROUP BY state, provider, worker_id`,
   );
+  const quotas = db.prepare<[string], Quota>(`SELECT ${QUOTA_COLUMNS} FROM owner_quotas WHERE owner_id = ?`);
+  const withQuota = (id: string): SandboxWithQuota | undefined => {
+    const [sandbox] = read([id]);
+    const quota = sandbox?.owner_id === undefined ? undefined : quotas.get(sandbox.owner_id);
+    return sandbox && { sandbox, ...(quota && { quota }) };
+  };
   const facts = admissionFacts(db);
   const admission = db.transaction((request: AdmissionRequest, limits: AdmissionLimits) =>
     decideAdmission(request, limits, facts(request, limits)),
@@ -44,6 +51,7 @@ export function sandboxQueries({ db, work, cache }: SandboxTable): SandboxQuerie
   return {
     admission: (request, limits) => work.run(() => admission(request, limits)),
     get: (id) => work.run(() => read([id])[0]),
+    getWithQuota: (id) => work.run(() => withQuota(id)),
     list: (filter) => work.run(() => read(list(filter))),
     inStates: (states, limit) =>
       work.run(() => inStates.all(JSON.stringify(states), limit).map(fromSandboxRow)),

@@ -4,7 +4,7 @@ import type { Database } from 'better-sqlite3';
 import { decideAdmission, requestOfRow } from '../../domain/admission.ts';
 import { placedEvents } from '../../domain/placement.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { Reservation, SandboxPatch, SandboxStore, Transition } from '../store.ts';
+import type { Reservation, ReserveOrder, SandboxPatch, SandboxStore, Transition } from '../store.ts';
 import { admissionFacts } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
 import { eventTable } from './events.ts';
@@ -31,9 +31,10 @@ export function sandboxWrites({ db, work }: Connection, ids: EventIds): SandboxW
   const reserve = reserving(db, ids);
   const transition = transitioning(db, ids);
   // Run with all(), not get(): only a statement run to its end reports a commit that failed.
-  const extend = db.prepare<[number, string, string, string], SandboxRow>(
-    `UPDATE sandboxes SET expires_at = max(iif(?, '', expires_at), ?)
-       WHERE id = ? AND state IN (SELECT value FROM json_each(?)) RETURNING ${SANDBOX_COLUMNS}`,
+  const extend = db.prepare<object, SandboxRow>(
+    `UPDATE sandboxes SET expires_at = @expires_at
+       WHERE id = @id AND expires_at IN (@was, @expires_at) AND state IN (SELECT value FROM json_each(@from))
+       RETURNING ${SANDBOX_COLUMNS}`,
   );
   const purge = db.prepare(
     `DELETE FROM sandboxes WHERE id IN (
@@ -41,10 +42,10 @@ export function sandboxWrites({ db, work }: Connection, ids: EventIds): SandboxW
   );
   const shared = sharedEnds(db);
   return {
-    reserve: (...request) =>
+    reserve: (order) =>
       work.grow(() => {
-        ids.ensure(request[2].length);
-        return reserve.immediate(...request);
+        ids.ensure(order.events.length);
+        return reserve.immediate(order);
       }),
     transition: (change) => {
       const isEnd = change.patch.state !== undefined && ENDS.has(change.patch.state);
@@ -53,10 +54,8 @@ export function sandboxWrites({ db, work }: Connection, ids: EventIds): SandboxW
         return transition.immediate(change);
       });
     },
-    extend: (id, from, expires_at, exact = false) =>
-      work.change(
-        () => extend.all(exact ? 1 : 0, expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0],
-      ),
+    extend: (id, from, deadline) =>
+      work.change(() => extend.all({ id, from: JSON.stringify(from), ...deadline }).map(fromSandboxRow)[0]),
     purgeEnded: (before, most) =>
       work.settle(() => {
         const old = purge.run(before, SWEEP_ROWS).changes;
@@ -87,32 +86,30 @@ function reserving(db: Database, ids: EventIds) {
   const insert = db.prepare(
     `INSERT INTO sandboxes (${SANDBOX_COLUMNS}) VALUES (${SANDBOX_COLUMNS.map((column) => `@${column}`)})`,
   );
-  return db.transaction(
-    (...[sandbox, limits, drafts, claim, warm]: Parameters<SandboxStore['reserve']>): Reservation => {
-      const known = claim && claims.live(claim);
-      if (known) return known;
-      const request = requestOfRow(sandbox);
-      const place = limits.pool && places.find(sandbox, limits.pool);
-      const decision = decideAdmission(request, limits, facts(request, limits));
-      if (!decision.allowed) return { kind: 'denied', decision };
-      if (warm && !takeWarm(sandbox)) return { kind: 'gone' };
-      const { worker_id = sandbox.worker_id } = decision.placement ?? {};
-      const row = toSandboxRow({ ...(place ? places.take(sandbox, place) : sandbox), worker_id });
-      insert.run(row);
-      if (limits.placement && worker_id !== LOCAL_WORKER) {
-        const { id, created_at } = sandbox;
-        const { lease_until: expires_at } = limits.placement;
-        acquire({ resource_id: id, holder_id: worker_id, expires_at, created_at });
-      }
-      if (claim) claims.put(claim, sandbox.id, sandbox.created_at);
-      if (claim && warm) claims.answer(sandbox.id, warm.response);
-      return {
-        kind: 'reserved',
-        sandbox: fromSandboxRow(row),
-        events: events.insert(placedEvents(drafts, worker_id)),
-      };
-    },
-  );
+  return db.transaction(({ sandbox, limits, events: drafts, claim, warm }: ReserveOrder): Reservation => {
+    const known = claim && claims.live(claim);
+    if (known) return known;
+    const request = requestOfRow(sandbox);
+    const place = limits.pool && places.find(sandbox, limits.pool);
+    const decision = decideAdmission(request, limits, facts(request, limits));
+    if (!decision.allowed) return { kind: 'denied', decision };
+    if (warm && !takeWarm(sandbox)) return { kind: 'gone' };
+    const { worker_id = sandbox.worker_id } = decision.placement ?? {};
+    const row = toSandboxRow({ ...(place ? places.take(sandbox, place) : sandbox), worker_id });
+    insert.run(row);
+    if (limits.placement && worker_id !== LOCAL_WORKER) {
+      const { id, created_at } = sandbox;
+      const { lease_until: expires_at } = limits.placement;
+      acquire({ resource_id: id, holder_id: worker_id, expires_at, created_at });
+    }
+    if (claim) claims.put(claim, sandbox.id, sandbox.created_at);
+    if (claim && warm) claims.answer(sandbox.id, warm.response);
+    return {
+      kind: 'reserved',
+      sandbox: fromSandboxRow(row),
+      events: events.insert(placedEvents(drafts, worker_id)),
+    };
+  });
 }
 
 const PATCHED = [
@@ -133,19 +130,33 @@ const UNCHANGED = Object.fromEntries(PATCHED.map((column) => [column, null]));
 function transitioning(db: Database, ids: EventIds) {
   const claims = claimTable(db);
   const events = eventTable(db, ids);
+  // An empty replica_id becomes null, and null leaves it as it was.
   const update = db.prepare<object, SandboxRow>(
-    `UPDATE sandboxes SET ${PATCHED.map((column) => `${column} = coalesce(@${column}, ${column})`)}
+    `UPDATE sandboxes SET ${PATCHED.map((column) => `${column} = coalesce(@${column}, ${column})`)},
+         replica_id = nullif(coalesce(@replica_id, replica_id), '')
        WHERE id = @row_id AND epoch = @row_epoch AND state IN (SELECT value FROM json_each(@row_from))
+         AND expires_at = coalesce(@row_expires_at, expires_at)
+         AND (@row_generation IS NULL OR EXISTS (
+           SELECT 1 FROM leases WHERE resource_id = @row_id AND generation = @row_generation))
        RETURNING ${SANDBOX_COLUMNS}`,
   );
-  return db.transaction(({ id, from, epoch, patch, events: drafts, response }: Transition) => {
-    const place = { row_id: id, row_epoch: epoch, row_from: JSON.stringify(from) };
+  return db.transaction((change: Transition) => {
+    const { id, patch, events: drafts, response, replica_id } = change;
     const { warnings, ...plain } = patch;
     const list = warnings === undefined ? {} : { warnings: toList(warnings) };
-    const row = update.get({ ...UNCHANGED, ...plain, ...list, ...place });
+    const replica = { replica_id: replica_id === null ? '' : (replica_id ?? null) };
+    const row = update.get({ ...UNCHANGED, ...plain, ...list, ...replica, ...conditions(change) });
     if (!row) return undefined;
     if (row.state === 'error') claims.forget(id);
     else if (response !== undefined) claims.answer(id, response);
     return { sandbox: fromSandboxRow(row), events: events.insert(drafts) };
   });
 }
+
+const conditions = ({ id, from, epoch, expires_at, lease_generation }: Transition) => ({
+  row_id: id,
+  row_epoch: epoch,
+  row_from: JSON.stringify(from),
+  row_expires_at: expires_at ?? null,
+  row_generation: lease_generation ?? null,
+});

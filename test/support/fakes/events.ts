@@ -6,6 +6,7 @@ import { eventBus } from '../../../src/events/bus.ts';
 import { EventFeed } from '../../../src/events/feed.ts';
 import type { Event, EventDraft } from '../../../src/schema/event.ts';
 import { memoryStore } from '../memory-store/store.ts';
+import { appended } from '../records.ts';
 import { fakeDeps } from './ports.ts';
 
 export interface FakeEvents extends EventViews {
@@ -26,8 +27,8 @@ export function fakeEvents(note: (method: string, caller: Caller, ...args: unkno
     readers: views.readers,
     prune: events.prune,
     publish: async (drafts) => {
-      const stored = await events.append(drafts);
-      bus.publish(stored);
+      const stored = await appended(events, drafts);
+      bus.publish(drafts);
       return stored;
     },
     subscribe: async (query, caller) => {

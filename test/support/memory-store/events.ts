@@ -8,7 +8,7 @@ const holderOf = ({ owner_id = '' }: Event) => owner_id;
 export function memoryEvents(tables: Tables): EventStore {
   const { event_gaps: gaps } = tables;
   return {
-    append: async (drafts) => addEvents(tables, drafts),
+    append: async (drafts) => void addEvents(tables, drafts),
     since: async (after, limit) => copy(tables.events.filter((event) => event.id > after).slice(0, limit)),
     bounds: async (owner) => ({
       oldest: tables.events[0]?.id ?? 0,

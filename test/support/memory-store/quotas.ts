@@ -1,10 +1,10 @@
 // Owner quotas of the memory store.
-import type { Event, EventDraft } from '../../../src/schema/event.ts';
+import type { EventDraft } from '../../../src/schema/event.ts';
 import type { Quota } from '../../../src/schema/quota.ts';
 import type { QuotaStore } from '../../../src/store/seam/quotas.ts';
 
 interface Around {
-  addEvents(drafts: EventDraft[]): Event[];
+  addEvents(drafts: readonly EventDraft[]): EventDraft[];
   /** Rows of the owner that have not ended. */
   active(owner_id: string): number;
 }

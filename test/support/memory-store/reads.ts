@@ -24,6 +24,11 @@ export function reads(
     admission: async (request, limits) =>
       decideAdmission(request, limits, admissionFacts(tables, request, limits)),
     get: async (id) => copy(tables.sandboxes.get(id)),
+    getWithQuota: async (id) => {
+      const sandbox = tables.sandboxes.get(id);
+      const quota = tables.quotas.get(sandbox?.owner_id ?? '');
+      return sandbox && copy({ sandbox, ...(quota && { quota }) });
+    },
     list: async (filter) =>
       copy(
         all()

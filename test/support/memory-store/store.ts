@@ -8,7 +8,7 @@ import { hasEnded } from '../../../src/domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../../src/domain/worker-id.ts';
 import type { EventDraft } from '../../../src/schema/event.ts';
 import type { SandboxState } from '../../../src/schema/sandbox-states.ts';
-import type { SandboxRecord, SandboxStore, Store } from '../../../src/store/store.ts';
+import type { SandboxRecord, SandboxStore, Store, Transition } from '../../../src/store/store.ts';
 import { memoryAudit } from './audit.ts';
 import { claimId, liveClaim, settleClaim } from './claims.ts';
 import { memoryClock } from './clock.ts';
@@ -81,7 +81,7 @@ function writes(tables: Tables): Writes {
     return row && from.includes(row.state) ? row : undefined;
   };
   return {
-    reserve: async (sandbox, limits, events, claim, warm) => {
+    reserve: async ({ sandbox, limits, events, claim, warm }) => {
       const known = claim && liveClaim(tables, claim);
       if (known) return known;
       const request = requestOfRow(sandbox);
@@ -100,21 +100,30 @@ function writes(tables: Tables): Writes {
         });
       return { kind: 'reserved', ...told(tables, placed, events) };
     },
-    transition: async ({ id, from, epoch, patch, events, response }) => {
-      const row = held(id, from);
-      if (row?.epoch !== epoch) return undefined;
-      Object.assign(row, copy(patch));
+    transition: async (change) => {
+      const { id, patch, events, response, replica_id } = change;
+      const row = held(id, change.from);
+      if (!row || !isAsFound(tables, row, change)) return undefined;
+      Object.assign(row, copy(patch), replica_id && { replica_id });
+      if (replica_id === null) Reflect.deleteProperty(row, 'replica_id');
       settleClaim(tables, row, response);
       if (hasEnded(row.state)) tables.leases.delete(id);
       return { sandbox: copy(row), events: addEvents(tables, events) };
     },
-    extend: async (id, from, expires_at, exact = false) => {
+    extend: async (id, from, { was, expires_at }) => {
       const row = held(id, from);
-      if (row && (exact || row.expires_at < expires_at)) Object.assign(row, { expires_at });
-      return copy(row);
+      if (!row || ![was, expires_at].includes(row.expires_at)) return undefined;
+      return copy(Object.assign(row, { expires_at }));
     },
     purgeEnded: async (...args) => purgeEnded(tables, ...args),
   };
+}
+
+/** Whether the row and its lease are as the change says. */
+function isAsFound({ leases }: Tables, row: SandboxRecord, change: Transition): boolean {
+  const { epoch, expires_at = row.expires_at, lease_generation: generation } = change;
+  const isHeld = generation === undefined || leases.get(row.id)?.generation === generation;
+  return row.epoch === epoch && row.expires_at === expires_at && isHeld;
 }
 
 function purgeEnded({ sandboxes }: Tables, before: string, most = Number.POSITIVE_INFINITY): number {
@@ -145,6 +154,6 @@ function place(
   return placed;
 }
 
-function told(tables: Tables, row: SandboxRecord, drafts: EventDraft[]) {
+function told(tables: Tables, row: SandboxRecord, drafts: readonly EventDraft[]) {
   return { sandbox: copy(row), events: addEvents(tables, placedEvents(drafts, row.worker_id)) };
 }

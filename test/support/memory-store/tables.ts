@@ -30,10 +30,9 @@ export const copy = <T>(value: T): T => structuredClone(value);
 export const active = (tables: Tables) =>
   [...tables.sandboxes.values()].filter((row) => ACTIVE_STATES.some((state) => state === row.state));
 
-export function addEvents(tables: Tables, drafts: EventDraft[]): Event[] {
-  const events = copy(drafts).map((draft) => ({ id: ++tables.last_event_id, ...draft }));
-  tables.events.push(...events);
-  return copy(events);
+export function addEvents(tables: Tables, drafts: readonly EventDraft[]): EventDraft[] {
+  for (const draft of drafts) tables.events.push({ id: ++tables.last_event_id, ...copy(draft) });
+  return copy([...drafts]);
 }
 
 /** The oldest of those who hold more than their share of `most`; `rows` are the oldest first. */

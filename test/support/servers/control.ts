@@ -12,7 +12,7 @@ import { guard } from '../../../src/providers/guard.ts';
 import type { Provider } from '../../../src/providers/provider.ts';
 import { providerSet } from '../../../src/providers/registry.ts';
 import type { Config } from '../../../src/schema/config.ts';
-import type { Event } from '../../../src/schema/event.ts';
+import type { Event, EventDraft } from '../../../src/schema/event.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { fixedConfig, type Partially, testConfig } from '../config.ts';
 import { type FakeDeps, fakeDeps } from '../fakes/ports.ts';
@@ -43,7 +43,7 @@ export interface World extends FakeDeps {
   provider: ScriptedProvider;
   control: ControlPlane;
   /** Told to listeners, in order. */
-  told: Event[];
+  told: EventDraft[];
   config: LiveConfig;
   /** Other workers, where there are any. */
   remote: FakeRemote;
@@ -63,7 +63,7 @@ export function world(
   const deps = fakeDeps();
   const fake = Object.assign(fakeProvider(deps), traits);
   const store = memoryStore(deps);
-  const told: Event[] = [];
+  const told: EventDraft[] = [];
   const made: World = {
     ...{ ...deps, fake, store, told, config: fixedConfig(testConfig(config)), remote: fakeRemote(deps) },
     provider: scriptedProvider(fake),

@@ -1,19 +1,20 @@
 // The bus: order, and publishers that no listener can hold up or break.
 import { expect, it } from 'vitest';
 import { eventBus } from '../../../src/events/bus.ts';
-import type { Event } from '../../../src/schema/event.ts';
+import type { EventDraft } from '../../../src/schema/event.ts';
 import { recordingLogger } from '../../support/fakes/ports.ts';
 import { eventDraft } from '../../support/records.ts';
 import { until } from '../../support/until.ts';
 
-const event = (id: number): Event => ({ id, ...eventDraft() });
+const event = (n: number): EventDraft => eventDraft({ data: { n } });
+const numberOf = ({ data }: EventDraft) => Number(data?.n);
 const never = new Promise<void>(() => {});
 
 it('delivers in order to everybody, after the publisher went on', async () => {
   const bus = eventBus({ logger: recordingLogger() });
   const heard: string[] = [];
-  bus.subscribe(({ id }) => void heard.push(`a${id}`));
-  bus.subscribe(async ({ id }) => void heard.push(`b${id}`));
+  bus.subscribe((event) => void heard.push(`a${numberOf(event)}`));
+  bus.subscribe(async (event) => void heard.push(`b${numberOf(event)}`));
   bus.publish([event(1), event(2)]);
   bus.publish([event(3)]);
   expect(heard).toEqual([]);
@@ -26,8 +27,8 @@ it('logs a listener that throws or rejects, and goes on with it', async () => {
   const logger = recordingLogger();
   const bus = eventBus({ logger });
   const heard: number[] = [];
-  bus.subscribe(({ id }) => {
-    heard.push(id);
+  bus.subscribe((event) => {
+    heard.push(numberOf(event));
     throw new Error('broken');
   });
   bus.subscribe(() => Promise.reject(new Error('broken too')));
@@ -48,7 +49,7 @@ it('drops a listener that never finishes, tells it once, and serves the others',
     return never;
   };
   bus.subscribe(stuck, { limit: 3, onDropped: () => void dropped++ });
-  bus.subscribe(({ id }) => void heard.push(id));
+  bus.subscribe((event) => void heard.push(numberOf(event)));
   for (let id = 1; id <= 10; id++) {
     bus.publish([event(id)]);
     await until('the other heard it', () => heard.length === id);
@@ -60,12 +61,12 @@ it('drops a listener that never finishes, tells it once, and serves the others',
 it('is silent after the end, also about what was waiting', async () => {
   const bus = eventBus({ logger: recordingLogger() });
   const heard: number[] = [];
-  const end = bus.subscribe(({ id }) => {
-    heard.push(id);
+  const end = bus.subscribe((event) => {
+    heard.push(numberOf(event));
     end();
   });
   const other: number[] = [];
-  bus.subscribe(({ id }) => void other.push(id));
+  bus.subscribe((event) => void other.push(numberOf(event)));
   bus.publish([event(1), event(2)]);
   await until('the other heard both', () => other.length === 2);
   end();

@@ -7,7 +7,7 @@ import { EventFeed, type EventReader, type Following } from '../../../src/events
 import type { Event } from '../../../src/schema/event.ts';
 import { fakeDeps } from '../../support/fakes/ports.ts';
 import { memoryStore } from '../../support/memory-store/store.ts';
-import { eventDraft } from '../../support/records.ts';
+import { appended, eventDraft } from '../../support/records.ts';
 import { until } from '../../support/until.ts';
 
 function feedWorld() {
@@ -21,8 +21,14 @@ function feedWorld() {
   };
   const feed = new EventFeed({ ...deps, bus, since });
   const append = (count: number, facts = {}) =>
-    events.append(Array.from({ length: count }, () => eventDraft(facts)));
-  const publish = async (count: number, facts = {}) => bus.publish(await append(count, facts));
+    appended(
+      events,
+      Array.from({ length: count }, () => eventDraft(facts)),
+    );
+  const publish = async (count: number, facts = {}) => {
+    await append(count, facts);
+    bus.publish([eventDraft()]);
+  };
   const fail = (times: number) => {
     failing = times;
   };
@@ -87,10 +93,10 @@ it('asks the store, not the bus, so that what the bus is told late or twice come
   const { feed, append, bus } = feedWorld();
   const heard = listener();
   await feed.follow({ filter: {}, after: 0, reader: heard, signal: never });
-  const [a] = await append(1);
-  const [b] = await append(1);
-  bus.publish([b!]);
-  bus.publish([a!, b!]);
+  await append(1);
+  await append(1);
+  bus.publish([eventDraft({ data: { n: 2 } })]);
+  bus.publish([eventDraft({ data: { n: 1 } }), eventDraft({ data: { n: 2 } })]);
   await until('both came', () => heard.ids.length >= 2);
   await setImmediate();
   expect(heard.ids).toEqual([1, 2]);

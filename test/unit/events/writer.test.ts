@@ -1,7 +1,7 @@
 // The buffered writer on a fake clock and an append that is told what to do.
 import { expect, it } from 'vitest';
 import { type EventWriter, eventWriter } from '../../../src/events/batch-writer.ts';
-import type { Event, EventDraft } from '../../../src/schema/event.ts';
+import type { EventDraft } from '../../../src/schema/event.ts';
 import { fakeClock, recordingLogger } from '../../support/fakes/ports.ts';
 import { eventDraft } from '../../support/records.ts';
 
@@ -11,14 +11,12 @@ function setUp() {
   const batches: number[] = [];
   const delivered: unknown[] = [];
   const disk = { fails: false, attempts: 0 };
-  let id = 0;
-  const append = async (drafts: EventDraft[]): Promise<Event[]> => {
+  const append = async (drafts: EventDraft[]): Promise<void> => {
     disk.attempts++;
     if (disk.fails) throw new Error('disk');
     batches.push(drafts.length);
-    return drafts.map((draft) => ({ id: ++id, ...draft }));
   };
-  const deliver = (events: Event[]) => void delivered.push(...events.map(({ data }) => data?.n));
+  const deliver = (events: EventDraft[]) => void delivered.push(...events.map(({ data }) => data?.n));
   return { clock, logger, batches, delivered, disk, writer: eventWriter({ append, deliver, clock, logger }) };
 }
 

@@ -24,7 +24,9 @@ it('waits for a writer that ends, and answers readers meanwhile', async () => {
   other.exec('BEGIN IMMEDIATE');
   const begun = performance.now();
   const rows = Array.from({ length: 100 }, () => sandboxRecord());
-  const writes = rows.map((row) => store.sandboxes.reserve(row, NO_CAP, [eventDraft()]));
+  const writes = rows.map((row) =>
+    store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [eventDraft()] }),
+  );
   const appended = store.events.append([eventDraft()]);
   expect(await store.sandboxes.list({ limit: 9 })).toEqual([]);
   await clock.advance(4000);
@@ -34,14 +36,17 @@ it('waits for a writer that ends, and answers readers meanwhile', async () => {
   other.exec('COMMIT');
   await clock.advance(40);
   for (const write of writes) expect(await write).toMatchObject({ kind: 'reserved' });
-  expect(await appended).toHaveLength(1);
+  await appended;
+  expect(await store.events.since(0, 1000)).toHaveLength(101);
 });
 
 it('says unavailable after 5 s, writes nothing, and works again later', async () => {
   const { clock, store, other } = await setUp();
   other.exec('BEGIN IMMEDIATE');
   const row = sandboxRecord();
-  const failed = expect(store.sandboxes.reserve(row, NO_CAP, [eventDraft()])).rejects.toMatchObject({
+  const failed = expect(
+    store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [eventDraft()] }),
+  ).rejects.toMatchObject({
     code: 'unavailable',
     message: 'The database is held by another program.',
     remedy: expect.any(String),
@@ -50,7 +55,9 @@ it('says unavailable after 5 s, writes nothing, and works again later', async ()
   await failed;
   other.exec('COMMIT');
   expect(await store.sandboxes.get(row.id)).toBeUndefined();
-  expect(await store.sandboxes.reserve(row, NO_CAP, [])).toMatchObject({ kind: 'reserved' });
+  expect(await store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] })).toMatchObject({
+    kind: 'reserved',
+  });
 });
 
 it('ends a wait with unavailable when the store is closed', async () => {

@@ -89,7 +89,12 @@ beforeAll(async () => {
 function put(store: Store, i: number) {
   const record = sandboxRecord({ metadata: { i: String(i), fill: 'x'.repeat(300) }, owner_id: `o${i % 3}` });
   const claim = { scope: 's', key: record.id, fingerprint: 'f' };
-  return store.sandboxes.reserve(record, NO_CAP, [eventDraft({ data: { i } })], claim);
+  return store.sandboxes.reserve({
+    sandbox: record,
+    limits: NO_CAP,
+    events: [eventDraft({ data: { i } })],
+    claim,
+  });
 }
 
 it.each(CORPUS)('$name', async ({ make }) => {
@@ -142,13 +147,18 @@ function everything({ sandboxes, events, idempotency, ping }: Store): (() => Pro
     sandboxes.nextDeadline,
     sandboxes.countActive,
     () =>
-      sandboxes.reserve(record, NO_CAP, [eventDraft()], {
-        scope: 's',
-        key: 'k',
-        fingerprint: 'f',
+      sandboxes.reserve({
+        sandbox: record,
+        limits: NO_CAP,
+        events: [eventDraft()],
+        claim: {
+          scope: 's',
+          key: 'k',
+          fingerprint: 'f',
+        },
       }),
     () => sandboxes.get(record.id),
-    () => sandboxes.extend(record.id, ['creating'], stamp(9999)),
+    () => sandboxes.extend(record.id, ['creating'], { was: record.expires_at, expires_at: stamp(9999) }),
     () => sandboxes.transition({ ...change, patch: { state: 'destroyed', ended_at: stamp() } }),
     () => events.append([eventDraft(), eventDraft()]),
     () => events.since(0, 1000),

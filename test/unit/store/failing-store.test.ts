@@ -8,7 +8,7 @@ import { NO_CAP, sandboxRecord } from '../../support/records.ts';
 it('fails the nth call of a method, before it or after it', async () => {
   const store = failingStore(memoryStore(fakeDeps()));
   const [one, two] = [sandboxRecord(), sandboxRecord()];
-  const reserve = (row = one) => store.sandboxes.reserve(row, NO_CAP, []);
+  const reserve = (row = one) => store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] });
   store.fail({ call: 2, method: 'sandboxes.reserve' });
   await reserve();
   await store.ping();

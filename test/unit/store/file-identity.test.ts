@@ -17,7 +17,7 @@ async function opened() {
   const store = await openStore(path);
   onTestFinished(() => store.close());
   const row = sandboxRecord();
-  await store.sandboxes.reserve(row, NO_CAP, []);
+  await store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] });
   return { path, store, row };
 }
 
@@ -62,9 +62,13 @@ it.each([
     const facts = { id: row.id, epoch: 1, events: [event] };
     const begin = { ...facts, from: ['creating' as const], patch: { state: 'running' as const } };
     const end = { ...facts, from: ['creating' as const], patch: { state: 'destroying' as const } };
-    await expect(store.sandboxes.reserve(sandboxRecord(), NO_CAP, [])).rejects.toMatchObject(GONE);
+    await expect(
+      store.sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] }),
+    ).rejects.toMatchObject(GONE);
     await expect(store.sandboxes.transition(begin)).rejects.toMatchObject(GONE);
-    await expect(store.sandboxes.extend(row.id, ['creating'], stamp())).rejects.toMatchObject(GONE);
+    await expect(
+      store.sandboxes.extend(row.id, ['creating'], { was: row.expires_at, expires_at: stamp() }),
+    ).rejects.toMatchObject(GONE);
     await expect(store.events.append([event])).rejects.toMatchObject(GONE);
     await expect(store.ping()).rejects.toMatchObject(GONE);
     expect(await store.sandboxes.get(row.id)).toMatchObject({ state: 'creating' });

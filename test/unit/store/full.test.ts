@@ -57,7 +57,11 @@ it('refuses to admit, goes on reading, ends what runs, admits again with room', 
   const admit = async () => {
     for (;;) {
       const row = big();
-      await store.reserve(row, NO_CAP, [eventDraft({ data: { fill: 'x'.repeat(3000) } })]);
+      await store.reserve({
+        sandbox: row,
+        limits: NO_CAP,
+        events: [eventDraft({ data: { fill: 'x'.repeat(3000) } })],
+      });
       kept.push(row);
     }
   };
@@ -71,16 +75,20 @@ it('refuses to admit, goes on reading, ends what runs, admits again with room', 
     expect(await store.transition({ id, from: ['creating'], epoch: 1, patch, events })).toBeDefined();
   }
   expect(disk.held).toBe(false);
-  await expect(store.reserve(sandboxRecord(), NO_CAP, [])).rejects.toMatchObject(FULL);
+  await expect(store.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] })).rejects.toMatchObject(
+    FULL,
+  );
   clear();
-  expect(await store.reserve(sandboxRecord(), NO_CAP, [])).toMatchObject({ kind: 'reserved' });
+  expect(await store.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] })).toMatchObject({
+    kind: 'reserved',
+  });
   expect(disk.held).toBe(true);
 });
 
 it('says 507 also for an end once the reserveSpace is spent', async () => {
   const { store, disk, fill } = setUp();
   const row = sandboxRecord();
-  await store.reserve(row, NO_CAP, []);
+  await store.reserve({ sandbox: row, limits: NO_CAP, events: [] });
   fill();
   disk.held = false;
   const events = Array.from({ length: 40 }, () => eventDraft({ data: { fill: 'x'.repeat(3000) } }));

@@ -23,7 +23,12 @@ async function sizeWith(hasKey: boolean): Promise<number> {
   for (let n = 0; n < KEYS; n++) {
     const row = sandboxRecord({ id: `sb-${n}` });
     const claim = { scope: 'owner', key: `key-${n}`, fingerprint: 'f'.repeat(64) };
-    await store.sandboxes.reserve(row, NO_CAP, [], hasKey ? claim : undefined);
+    await store.sandboxes.reserve({
+      sandbox: row,
+      limits: NO_CAP,
+      events: [],
+      claim: hasKey ? claim : undefined,
+    });
     const change = { id: row.id, epoch: 1, from: ['creating' as const], events: [] };
     const patch = { state: 'running' } as const;
     await store.sandboxes.transition({ ...change, patch, ...(hasKey && { response: ANSWER }) });

@@ -15,7 +15,8 @@ const KEPT = ['', '-wal', '.acknowledged'];
 type Opened = Awaited<ReturnType<typeof openStore>>;
 
 async function add(store: Opened, rows: number): Promise<void> {
-  for (let n = 0; n < rows; n++) await store.sandboxes.reserve(sandboxRecord(), NO_CAP, [eventDraft()]);
+  for (let n = 0; n < rows; n++)
+    await store.sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [eventDraft()] });
 }
 
 /** As a killed server leaves it, with `rows` in all; `before` of them are folded in. */

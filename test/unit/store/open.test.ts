@@ -14,7 +14,7 @@ import { expect, it } from 'vitest';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../../src/store/sqlite/migrate.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { fakeDeps } from '../../support/fakes/ports.ts';
-import { eventDraft, NO_CAP, sandboxRecord } from '../../support/records.ts';
+import { appended, eventDraft, NO_CAP, sandboxRecord } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
 const open = (path: string) => openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });
@@ -32,7 +32,7 @@ async function database(spoil: (db: Sqlite.Database) => void = () => {}): Promis
 it('makes folder and files for their owner alone', async () => {
   const folder = join(temporaryFolder(), 'a', 'b');
   const store = await open(join(folder, 'svc.db'));
-  await store.sandboxes.reserve(sandboxRecord(), NO_CAP, []);
+  await store.sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] });
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   for (const file of readdirSync(folder))
     expect([file, statSync(join(folder, file)).mode & 0o777]).toEqual([file, 0o600]);
@@ -60,23 +60,28 @@ it('keeps instance, rows and rising event ids over a restart', async () => {
   const path = join(temporaryFolder(), 'svc.db');
   const row = sandboxRecord();
   const first = await open(path);
-  await first.sandboxes.reserve(row, NO_CAP, []);
-  const [before] = await first.events.append([eventDraft()]);
+  await first.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] });
+  const [before] = await appended(first.events, [eventDraft()]);
   await first.close();
   const second = await open(path);
   expect(second.instance).toEqual(first.instance);
   expect(await second.sandboxes.list({ limit: 9 })).toEqual([row]);
-  const [after] = await second.events.append([eventDraft()]);
+  const [after] = await appended(second.events, [eventDraft()]);
   expect(after!.id).toBeGreaterThan(before!.id);
   await second.close();
 });
 
 it('gives event ids in commit order beyond a reserved block', async () => {
   const store = await open(join(temporaryFolder(), 'svc.db'));
-  const many = await store.events.append(Array.from({ length: 25_000 }, () => eventDraft()));
-  const made = await store.sandboxes.reserve(sandboxRecord(), NO_CAP, [eventDraft()]);
-  const [last] = await store.events.append([eventDraft()]);
-  const ids = [...many, ...(made.kind === 'reserved' ? made.events : []), last!].map(({ id }) => id);
+  const many = Array.from({ length: 25_000 }, () => eventDraft());
+  await store.events.append(many);
+  const types = ['sandbox.created', 'file.read'] as const;
+  const [created, read] = types.map((type) => eventDraft({ type, data: { last: true } }));
+  await store.sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [created!] });
+  await store.events.append([read!]);
+  const all = await store.events.since(0, 30_000);
+  expect(all.slice(-2).map(({ type }) => type)).toEqual(types);
+  const ids = all.map(({ id }) => id);
   expect(ids).toEqual(ids.toSorted((a, b) => a - b));
   expect(new Set(ids).size).toBe(25_002);
   await store.close();
@@ -113,7 +118,8 @@ it('checks after an unclean stop, and then alone, and refuses what only the chec
   const path = join(temporaryFolder(), 'svc.db');
   const deps = fakeDeps();
   const store = await openSqliteStore({ ...deps, path, synchronous: 'full' });
-  for (let i = 0; i < 200; i++) await store.sandboxes.reserve(sandboxRecord(), NO_CAP, []);
+  for (let i = 0; i < 200; i++)
+    await store.sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] });
   await store.close();
   const again = await openSqliteStore({ ...deps, path, synchronous: 'full' });
   await again.events.append([eventDraft()]);

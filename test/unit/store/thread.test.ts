@@ -31,7 +31,7 @@ it('waits for what another program writes, and answers reads meanwhile', async (
   onTestFinished(() => void other.close());
   other.exec('BEGIN IMMEDIATE');
   const row = sandboxRecord();
-  const writing = store.sandboxes.reserve(row, NO_CAP, [eventDraft()]);
+  const writing = store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [eventDraft()] });
   expect(await store.sandboxes.list({ limit: 9 })).toEqual([]);
   expect(await store.sandboxes.inStates(['creating'], 9)).toEqual([]);
   other.exec('COMMIT');
@@ -44,7 +44,9 @@ it('closes while something waits for another program', async () => {
   const other = new Sqlite(path, { timeout: 0 });
   onTestFinished(() => void other.close());
   other.exec('BEGIN IMMEDIATE');
-  const failed = expect(store.sandboxes.reserve(sandboxRecord(), NO_CAP, [])).rejects.toMatchObject({
+  const failed = expect(
+    store.sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] }),
+  ).rejects.toMatchObject({
     code: 'unavailable',
     message: 'The service is stopping.',
   });
@@ -55,8 +57,8 @@ it('closes while something waits for another program', async () => {
 it('tells of failures as the caller knows them, with what SQLite said for the log', async () => {
   const { store } = await opened(await program());
   const row = sandboxRecord();
-  await store.sandboxes.reserve(row, NO_CAP, []);
-  await expect(store.sandboxes.reserve(row, NO_CAP, [])).rejects.toMatchObject({
+  await store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] });
+  await expect(store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] })).rejects.toMatchObject({
     code: 'conflict',
     status: 409,
     remedy: expect.any(String),
@@ -79,12 +81,16 @@ it('acknowledges nothing once its thread has ended, and says that it is lost; re
   );
   const { store } = await opened(dying);
   const row = sandboxRecord();
-  await store.sandboxes.reserve(row, NO_CAP, []);
+  await store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] });
   const doomed = sandboxRecord({ id: 'sb-doomed' });
   const ENDED = { code: 'unavailable', message: expect.stringContaining('has ended') };
-  await expect(store.sandboxes.reserve(doomed, NO_CAP, [])).rejects.toMatchObject(ENDED);
+  await expect(
+    store.sandboxes.reserve({ sandbox: doomed, limits: NO_CAP, events: [] }),
+  ).rejects.toMatchObject(ENDED);
   expect(await store.lost).toMatchObject(ENDED);
-  await expect(store.sandboxes.reserve(sandboxRecord(), NO_CAP, [])).rejects.toMatchObject(ENDED);
+  await expect(
+    store.sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] }),
+  ).rejects.toMatchObject(ENDED);
   await expect(store.ping()).rejects.toMatchObject(ENDED);
   expect(await store.sandboxes.get(row.id)).toEqual(row);
 });

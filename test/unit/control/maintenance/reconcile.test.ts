@@ -6,7 +6,7 @@ import { api, forever, roomy, type World, world } from '../../../support/servers
 
 const put = async (w: World, facts: Parameters<typeof sandboxRecord>[0]) => {
   const row = sandboxRecord(facts);
-  await w.store.sandboxes.reserve(row, { max_sandboxes: 0 }, []);
+  await w.store.sandboxes.reserve({ sandbox: row, limits: { max_sandboxes: 0 }, events: [] });
   return row.id;
 };
 const spawn = async (w: World) => (await w.control.sandboxes.spawn({}, api, {}, forever)).id;

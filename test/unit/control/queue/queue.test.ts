@@ -210,9 +210,9 @@ describe('a spawn without room', () => {
     const reserve = w.store.sandboxes.reserve;
     const waiting = [spawning(w, 'ann'), spawning(w, 'bob')];
     await w.clock.advance(0);
-    w.store.sandboxes.reserve = async (row, ...rest) => {
-      if (row.owner_id === 'ann') throw new Error('no database');
-      return reserve(row, ...rest);
+    w.store.sandboxes.reserve = async (order) => {
+      if (order.sandbox.owner_id === 'ann') throw new Error('no database');
+      return reserve(order);
     };
     await w.control.sandboxes.destroy(first.id, api);
     await expect(waiting[0]?.spawn).rejects.toThrow('no database');

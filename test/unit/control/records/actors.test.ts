@@ -110,7 +110,11 @@ describe('the service', () => {
   it('ends a spawn that nobody finished as system:reconcile', async () => {
     const w = world();
     const { id } = sandboxRecord();
-    await w.store.sandboxes.reserve(sandboxRecord({ id }), { max_sandboxes: 0 }, []);
+    await w.store.sandboxes.reserve({
+      sandbox: sandboxRecord({ id }),
+      limits: { max_sandboxes: 0 },
+      events: [],
+    });
     await w.control.start();
     await w.clock.advance(0);
     expect(await row(w, id)).toMatchObject({ end_reason: 'spawn_failed', ended_by: 'system:reconcile' });

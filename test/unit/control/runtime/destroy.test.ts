@@ -58,7 +58,7 @@ describe('destroy', () => {
       state,
       ...(over && { ended_at: '2026-01-02T03:04:05.000Z', end_reason: 'expired' }),
     });
-    await w.store.sandboxes.reserve(row, { max_sandboxes: 0 }, []);
+    await w.store.sandboxes.reserve({ sandbox: row, limits: { max_sandboxes: 0 }, events: [] });
     if (!over) w.fake.plant(row.id);
     await w.control.sandboxes.destroy(row.id, api);
     expect(w.fake.runtimes.size).toBe(0);

@@ -1,4 +1,5 @@
 // What becomes of sandboxes over time: deadlines, extensions, pruning, forgetting, and who sees them in lists.
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AGENT_GRACE_MS } from '../../../../src/domain/ttl.ts';
 import { sandboxRecord, stamp } from '../../../support/records.ts';
@@ -328,6 +329,8 @@ describe('extend', () => {
       const [first, second] = lead < 0 ? [extend, prune] : [prune, extend];
       const begun = first();
       for (let i = 0; i < Math.abs(lead); i++) await undefined;
+      // The marking lets others have a turn before it writes.
+      if (lead === 30) await setImmediate();
       const answers = await Promise.all([begun, second()]);
       const extended = answers.find((answer) => typeof answer === 'object');
       expect(w.fake.runtimes.size).toBe(extended ? 1 : 0);
@@ -426,11 +429,11 @@ describe('lists', () => {
 describe('a start', () => {
   it('never fails because of rows or providers, and gives up waiting after 5 s', async () => {
     const w = world();
-    await w.store.sandboxes.reserve(
-      sandboxRecord({ state: 'running', provider: 'formerly' }),
-      { max_sandboxes: 0 },
-      [],
-    );
+    await w.store.sandboxes.reserve({
+      sandbox: sandboxRecord({ state: 'running', provider: 'formerly' }),
+      limits: { max_sandboxes: 0 },
+      events: [],
+    });
     w.provider.decide = () => 'hang';
     const restarted = w.restart();
     await w.clock.advance(5000);

@@ -17,7 +17,7 @@ async function leased(w: World): Promise<string> {
     lease_until: stamp(120),
   };
   const row = sandboxRecord();
-  await w.store.sandboxes.reserve(row, { ...NO_CAP, placement }, []);
+  await w.store.sandboxes.reserve({ sandbox: row, limits: { ...NO_CAP, placement }, events: [] });
   return row.id;
 }
 
@@ -71,4 +71,42 @@ it.each([3_600_000, -3_600_000])('holds as long as it holds when the clock is se
   expect((await w.control.metrics.body()).leases).toEqual({ total: 1, active: 0, expired: 1 });
   await expect(w.control.workers.renew(W1, id, undefined)).rejects.toMatchObject(REFUSED);
   expect(await w.control.sandboxes.list({}, api)).toMatchObject({ sandboxes: [{ worker_id: 'w1' }] });
+});
+
+it('counts as a fresh grant for a server that sees it first, whatever the stamp and the clock say', async () => {
+  const { w, id } = await fresh();
+  await w.clock.advance(600_000);
+  w.clock.jump(3_600_000);
+  expect((await w.control.metrics.body()).leases).toEqual({ total: 1, active: 1, expired: 0 });
+  await w.clock.advance(119_000);
+  expect((await w.control.metrics.body()).leases).toMatchObject({ active: 1 });
+  await w.clock.advance(1000);
+  expect((await w.control.metrics.body()).leases).toMatchObject({ expired: 1 });
+  // Renewed through another replica: even a generation that a failover took back is one that was not seen.
+  await w.store.leases.renew(id, 'w1', stamp(0));
+  expect((await w.control.metrics.body()).leases).toMatchObject({ active: 1 });
+});
+
+it('is not lost when it is renewed through another replica in the moment of the mark', async () => {
+  const { w, id } = await fresh();
+  await w.store.sandboxes.transition({
+    id,
+    epoch: 1,
+    from: ['creating'],
+    patch: { state: 'running' },
+    events: [],
+  });
+  await w.control.start();
+  const { transition } = w.store.sandboxes;
+  let marks = 0;
+  w.store.sandboxes.transition = async (change) => {
+    if (change.patch.end_reason === 'worker_lost' && marks++ === 0)
+      await w.store.leases.renew(id, 'w1', stamp(600));
+    return transition(change);
+  };
+  await w.clock.advance(160_000);
+  expect(marks).toBe(1);
+  expect((await w.store.sandboxes.get(id))?.state).toBe('unhealthy');
+  await w.clock.advance(150_000);
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ end_reason: 'worker_lost' });
 });

@@ -177,7 +177,7 @@ it('forgets one that holds nothing, and never this server', async () => {
   await w.control.start();
   await w.control.workers.heartbeat('w1', BODY);
   const row = sandboxRecord({ worker_id: 'w1', state: 'running' });
-  await w.store.sandboxes.reserve(row, NO_CAP, []);
+  await w.store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] });
   await expect(w.control.workers.remove('w1')).rejects.toMatchObject({ code: 'conflict' });
   await expect(w.control.workers.remove('local')).rejects.toMatchObject({ code: 'conflict' });
   await expect(w.control.workers.remove('w2')).rejects.toMatchObject({ code: 'not_found' });

@@ -126,11 +126,11 @@ it.each([
 async function withRows(path: string): Promise<string> {
   const store = await openStore(path);
   const heard = { hostname: 'h', providers: ['userspace'], rpc_url: 'https://w:1/x' };
-  await store.sandboxes.reserve(
-    sandboxRecord({ owner_id: 'ann@x.é', metadata: { k: 'v' }, env: { A: 'b' } }),
-    NO_CAP,
-    [eventDraft({ data: { a: 1 } })],
-  );
+  await store.sandboxes.reserve({
+    sandbox: sandboxRecord({ owner_id: 'ann@x.é', metadata: { k: 'v' }, env: { A: 'b' } }),
+    limits: NO_CAP,
+    events: [eventDraft({ data: { a: 1 } })],
+  });
   await store.templates.create(templateRecord({ owner_id: 'ann', setup: ['true'] }), { most: 9, ofOwner: 9 });
   await store.quotas.put(
     {

@@ -14,7 +14,7 @@ import {
   openStore,
 } from '../../../support/databases.ts';
 import { FAKE_START, fakeClock } from '../../../support/fakes/ports.ts';
-import { eventDraft } from '../../../support/records.ts';
+import { appended, eventDraft } from '../../../support/records.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 let restores = 0;
@@ -225,14 +225,19 @@ it('sets no counter back, and says when the backup is of another instance', asyn
   const input = join(temporaryFolder(), 'b.db');
   await backupDatabase({ database, output: input }, fakeClock());
   const store = await openStore(database);
-  const last = (await store.events.append(Array.from({ length: 25_000 }, () => eventDraft()))).at(-1)!.id;
+  const last = (
+    await appended(
+      store.events,
+      Array.from({ length: 25_000 }, () => eventDraft()),
+    )
+  ).at(-1)!.id;
   await store.close();
   const raw = new Sqlite(database);
   raw.exec('UPDATE pool_uids SET given = 77');
   raw.close();
   expect((await restore({ input, database })).warnings).toEqual([]);
   const again = await openStore(database);
-  const [next] = await again.events.append([eventDraft()]);
+  const [next] = await appended(again.events, [eventDraft()]);
   expect(next!.id).toBeGreaterThan(last);
   await again.close();
   const check = new Sqlite(database);

@@ -94,18 +94,18 @@ it('holds the configuration by its keys, without secrets, also when it is wrong'
 it('reads a database that no server holds, renames owners and keeps rows out', async () => {
   const given = world();
   const store = await openStore(join(given.folder, 'svc.db'));
-  await store.sandboxes.reserve(
-    sandboxRecord({
+  await store.sandboxes.reserve({
+    sandbox: sandboxRecord({
       owner_id: 'alice',
       env: { A: 'environment-of-a-guest' },
       metadata: { m: 'metadata-of-a-guest' },
     }),
-    NO_CAP,
-    [
+    limits: NO_CAP,
+    events: [
       eventDraft({ owner_id: 'alice', data: { why: 'alice asked, not malice' } }),
       eventDraft({ owner_id: 'bob' }),
     ],
-  );
+  });
   await store.close();
   const bundle = await makeBundle(given);
   expect(bundle.sections.database).toMatchObject({ ours: true });
