@@ -139,8 +139,14 @@ export class Destroyer {
     const isByDeadline = end_reason === 'expired' || end_reason === 'pruned';
     await this.#eventLoop.pass();
     const moved = await sandboxes.transition({
-      ...{ id, from: [state], epoch, patch, events, replica_id: replica, lease_generation },
-      ...(isByDeadline && { expires_at }),
+      id,
+      from: [state],
+      epoch,
+      expires_at: isByDeadline ? expires_at : undefined,
+      lease_generation,
+      patch,
+      replica_id: replica,
+      events,
     });
     if (moved) publisher.committed(moved.events);
     return moved?.sandbox;

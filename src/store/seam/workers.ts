@@ -52,8 +52,8 @@ export interface LeaseStore {
   list(): Promise<LeaseRecord[]>;
   /**
    * Returns the next generation, never with an earlier end. Undefined if `holder_id` does not hold the lease, or its
-   * sandbox is neither creating, running nor unhealthy. No clock is asked: whether a lease is over is judged by who sees
-   * its generation stand still. A repeat is harmless.
+   * sandbox is neither creating, running nor unhealthy. The clock does not
+   * matter: a lease is over when a control plane has seen its generation stand still. A repeat is harmless.
    */
   renew(resource_id: string, holder_id: string, expires_at: string): Promise<LeaseRecord | undefined>;
 }
