@@ -18,7 +18,7 @@ async function listen(onSocket: (socket: Socket) => void): Promise<number> {
 
 for (const { way, startAgent } of AGENTS)
   describeWith(['cc'], `connections ${way}`, () => {
-    test('echo with half-close, 16 MiB', async () => {
+    test('echo 16 MiB with a half-close', async () => {
       const io = await (await startAgent()).open();
       const port = await listen((socket) => socket.pipe(socket));
       const duplex = await io.connect(port);
@@ -27,7 +27,7 @@ for (const { way, startAgent } of AGENTS)
       expect((await buffer(duplex)).equals(body)).toBe(true);
     });
 
-    test('the peer hears our end and may answer after it', async () => {
+    test('let the peer answer after we half-close', async () => {
       const io = await (await startAgent()).open();
       const port = await listen((socket) => {
         let heard = '';
@@ -41,7 +41,7 @@ for (const { way, startAgent } of AGENTS)
       expect((await buffer(duplex)).toString()).toBe('heard you');
     });
 
-    test('we may write after the end of the peer, and all of it arrives', async () => {
+    test('deliver what we write after the peer half-closes', async () => {
       const io = await (await startAgent()).open();
       const body = Buffer.alloc(1024 * 1024, 'z');
       let heard = 0;
@@ -57,12 +57,12 @@ for (const { way, startAgent } of AGENTS)
       await until('all bytes', () => heard === body.length);
     });
 
-    test('a port where nothing listens is unavailable', async () => {
+    test('fail with unavailable where nothing listens', async () => {
       const io = await (await startAgent()).open();
       await expect(io.connect(1)).rejects.toMatchObject({ code: 'unavailable' });
     });
 
-    test('destroy reaches the peer, and a slow peer slows the writer', async () => {
+    test('pass destroy on to the peer, and slow the writer for a slow peer', async () => {
       const io = await (await startAgent()).open();
       const sockets: Socket[] = [];
       const port = await listen((socket) => void sockets.push(socket.pause()));
@@ -86,7 +86,7 @@ for (const { way, startAgent } of AGENTS)
 
 for (const { way, startAgent } of AGENTS)
   describeWith(['cc'], `the console ${way}`, () => {
-    test('tells what detached commands said, and follows', async () => {
+    test('shows the output of detached commands and follows it', async () => {
       const io = await (await startAgent()).open();
       const exec = (id: string, script: string) =>
         io.exec({

@@ -48,7 +48,7 @@ for (const { way, startAgent } of AGENTS)
       expect((await run(io, shell('cat'))).stdout).toBe('');
     });
 
-    test('hands arguments on as they are', async () => {
+    test('passes arguments unchanged', async () => {
       const io = await (await startAgent()).open();
       const argv = ['printf', '[%s]', 'a b', '', '$HOME', "'", 'ü\n', '*'];
       expect((await run(io, specOf(argv))).stdout).toBe("[a b][][$HOME]['][ü\n][*]");
@@ -69,13 +69,13 @@ for (const { way, startAgent } of AGENTS)
       expect(await run(io, shell(script))).toMatchObject({ exit_code });
     });
 
-    test('tells what killed a command', async () => {
+    test('reports the signal that killed a command', async () => {
       const io = await (await startAgent()).open();
       expect(await run(io, shell('kill -9 $$'))).toMatchObject({ exit_code: 137, signal: 'SIGKILL' });
       expect(await run(io, shell('kill -TERM $$'))).toMatchObject({ exit_code: 143, signal: 'SIGTERM' });
     });
 
-    test('a program that is not there is 127, one that cannot be run 126, a workdir that is not there not_found', async () => {
+    test('answers 127 for a missing program, 126 for one that cannot run, not_found for a missing workdir', async () => {
       const io = await (await startAgent()).open();
       const gone = await run(io, specOf(['/no/such/program']));
       expect(gone.exit_code).toBe(127);
@@ -106,7 +106,7 @@ for (const { way, startAgent } of AGENTS)
       expect((await exec.exit).exit_code).toBe(0);
     });
 
-    test('drops stdin that the program does not want', async () => {
+    test('drops stdin after the program has closed it', async () => {
       const io = await (await startAgent()).open();
       const exec = io.exec(shell('exec <&-; sleep 0.3; echo done', { stdin: true }));
       const writing = exec.stdin.write(Buffer.alloc(4 * 1024 * 1024));
@@ -114,7 +114,7 @@ for (const { way, startAgent } of AGENTS)
       await writing;
     });
 
-    test('has a terminal of the right size, also after a resize', async () => {
+    test('sets the size of the terminal, also after a resize', async () => {
       const io = await (await startAgent()).open();
       const exec = io.exec(
         shell('stty size; read _; stty size', { pty: { rows: 10, cols: 33 }, stdin: true }),
@@ -134,7 +134,7 @@ for (const { way, startAgent } of AGENTS)
       expect((await exec.exit).exit_code).toBe(0);
     });
 
-    test('a terminal sees the end of its input', async () => {
+    test('ends the input of a terminal', async () => {
       const io = await (await startAgent()).open();
       const exec = io.exec(specOf(['cat'], { pty: { rows: 24, cols: 80 }, stdin: true }));
       await exec.stdin.write(Buffer.from('hi\n'));
@@ -142,7 +142,7 @@ for (const { way, startAgent } of AGENTS)
       expect((await outcome(exec)).exit_code).toBe(0);
     });
 
-    test('kills a whole group that ignores TERM', async () => {
+    test('kills a process group that ignores TERM', async () => {
       const io = await (await startAgent()).open();
       const exec = io.exec(shell('trap "" TERM; sleep 1000 & echo up; wait; sleep 1000'));
       await exec.started;
@@ -153,7 +153,7 @@ for (const { way, startAgent } of AGENTS)
       expect((await run(io, shell('ps -eo args | grep -c "^sleep 100[0]"'))).stdout.trim()).toBe('0');
     });
 
-    test('keeps the deadline itself', async () => {
+    test('ends a command at its deadline inside the agent', async () => {
       const io = await (await startAgent()).open();
       const started = performance.now();
       const result = await run(io, shell('echo early; sleep 1000', { timeoutMs: 300 }));
@@ -161,7 +161,7 @@ for (const { way, startAgent } of AGENTS)
       expect(performance.now() - started).toBeLessThan(4000);
     });
 
-    test('an abort rejects within a second and kills', async () => {
+    test('rejects within a second of an abort and kills the command', async () => {
       const io = await (await startAgent()).open();
       const abort = new AbortController();
       const exec = io.exec(specOf(['sleep', '2000']), abort.signal);
@@ -177,7 +177,7 @@ for (const { way, startAgent } of AGENTS)
       );
     });
 
-    test('signals by name, and knows which execs there are', async () => {
+    test('signals by name, and lists the execs', async () => {
       const io = await (await startAgent()).open();
       const spec = shell('trap "echo got; exit 5" USR1; echo up; while :; do :; done');
       const exec = io.exec(spec);
@@ -191,7 +191,7 @@ for (const { way, startAgent } of AGENTS)
       await expect(io.execs.signal('ex-none', 'SIGTERM')).rejects.toMatchObject({ code: 'not_found' });
     });
 
-    test('a detached command lives on and is followed from the next session', async () => {
+    test('keeps a detached command running for the next session to follow', async () => {
       const agent = await startAgent();
       const first = await agent.open();
       const spec = shell('echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; exit 3', {
@@ -215,7 +215,7 @@ for (const { way, startAgent } of AGENTS)
       await expect(second.execs.attach('ex-none', false)).rejects.toMatchObject({ code: 'not_found' });
     });
 
-    test('an attach ends without its command, kill ends the command', async () => {
+    test('ends an attach alone on abort, and its command on kill', async () => {
       const io = await (await startAgent()).open();
       const spec = specOf(['sleep', '3000'], { detach: true });
       await io.exec(spec).exit;
@@ -228,7 +228,7 @@ for (const { way, startAgent } of AGENTS)
       expect(await attached.exit).toMatchObject({ signal: 'SIGTERM', exit_code: 143 });
     });
 
-    test('a long tail is cut at its front', async () => {
+    test('cuts a long tail at its start', async () => {
       const io = await (await startAgent()).open();
       const spec = shell('head -c 3000000 /dev/zero | tr "\\0" x; echo end', { detach: true });
       await io.exec(spec).exit;
@@ -243,7 +243,7 @@ for (const { way, startAgent } of AGENTS)
       expect(stdout.length).toBeLessThanOrEqual(1024 * 1024);
     });
 
-    test('50 at once', async () => {
+    test('runs 50 commands at once', async () => {
       const io = await (await startAgent()).open();
       const all = Array.from({ length: 50 }, (_, index) =>
         run(io, shell(`seq 1 2000 | tail -1; exit ${index}`)),
@@ -253,7 +253,7 @@ for (const { way, startAgent } of AGENTS)
       }
     });
 
-    test('a reader that stops stops the process, and costs no memory on either side', async () => {
+    test('stops the process while the reader stops, and takes no memory on either side', async () => {
       const agent = await startAgent();
       const io = await agent.open();
       const exec = io.exec(shell('head -c 1000000000 /dev/zero'));
@@ -270,14 +270,14 @@ for (const { way, startAgent } of AGENTS)
       expect((await exec.exit).exit_code).toBe(0);
     });
 
-    test('what a command left behind holds nothing up', async () => {
+    test('ends while a background process holds the output open', async () => {
       const io = await (await startAgent()).open();
       const started = performance.now();
       expect((await run(io, shell('sleep 5 & echo here'))).stdout).toBe('here\n');
       expect(performance.now() - started).toBeLessThan(2500);
     });
 
-    test('a reader that leaves lets the process end', async () => {
+    test('lets the process end after the reader leaves', async () => {
       const io = await (await startAgent()).open();
       const exec = io.exec(shell('head -c 5000000 /dev/zero; exit 9'));
       for await (const _ of exec.output) break;

@@ -30,7 +30,7 @@ const patterned = (size: number) =>
 
 for (const { way, startAgent } of AGENTS)
   describeWith(['cc'], `files ${way}`, () => {
-    test('writes with parents and mode, reads back whole and in ranges', async () => {
+    test('writes with parents and mode, and reads all or a range', async () => {
       const { io, files, at } = await prepare(startAgent);
       const path = at('a/b/c.txt');
       expect(await files.write(path, Buffer.from('hello world'), { mode: 0o4750 })).toEqual({
@@ -54,14 +54,14 @@ for (const { way, startAgent } of AGENTS)
       content.destroy();
     });
 
-    test('an existing file keeps its mode, an empty one is written', async () => {
+    test('keeps the mode of an existing file, and writes an empty one', async () => {
       const { files, at } = await prepare(startAgent);
       await files.write(at('x'), Buffer.from('1'), { mode: 0o600 });
       await files.write(at('x'), Buffer.alloc(0), {});
       expect([statSync(at('x')).mode & 0o777, statSync(at('x')).size]).toEqual([0o600, 0]);
     });
 
-    test('large files go both ways unchanged, and fast', async () => {
+    test('carries large files both ways unchanged', async () => {
       const { files, at } = await prepare(startAgent);
       const body = patterned(256 * MIB);
       const times: number[] = [performance.now()];
@@ -83,7 +83,7 @@ for (const { way, startAgent } of AGENTS)
       );
     });
 
-    test('a streamed body of odd pieces arrives whole', async () => {
+    test('writes a streamed body of odd pieces completely', async () => {
       const { files, at } = await prepare(startAgent);
       const body = patterned(3 * MIB + 17);
       const pieces = [1, 65_536, 65_537, 3, 200_000, 1_000_000].map((size, index, all) => {
@@ -95,7 +95,7 @@ for (const { way, startAgent } of AGENTS)
       expect(readFileSync(at('s')).equals(body)).toBe(true);
     });
 
-    test('a body that fails leaves the old file and no other', async () => {
+    test('leaves only the old file after a body that fails', async () => {
       const { files, at, folder } = await prepare(startAgent);
       await files.write(at('f'), Buffer.from('old'), {});
       const body = new Readable({ read: () => undefined });
@@ -109,7 +109,7 @@ for (const { way, startAgent } of AGENTS)
       expect(readFileSync(at('f'), 'utf8')).toBe('old');
     });
 
-    test('lists in order, with depth, links and strange names', async () => {
+    test('lists in order, with depth, links and unusual names', async () => {
       const { files, at, folder } = await prepare(startAgent);
       mkdirSync(at('b/deep'), { recursive: true });
       writeFileSync(at('b/deep/z'), '');
@@ -130,7 +130,7 @@ for (const { way, startAgent } of AGENTS)
       expect((await files.list(folder, 3)).map((info) => info.path)).toContain(at('b/deep/z'));
     });
 
-    test('5000 entries come in full', async () => {
+    test('lists 5000 entries in full', async () => {
       const { files, at } = await prepare(startAgent);
       mkdirSync(at('many'));
       for (let index = 0; index < 5000; index += 1) writeFileSync(at(`many/${index}`), '');
@@ -139,7 +139,7 @@ for (const { way, startAgent } of AGENTS)
       expect(await files.glob(at('many/*'), 7)).toHaveLength(7);
     });
 
-    test('globs', async () => {
+    test('finds paths by a glob pattern', async () => {
       const { files, at } = await prepare(startAgent);
       for (const name of ['src/a.ts', 'src/deep/b.ts', 'src/c.js'])
         await files.write(at(name), Buffer.alloc(0), {});
@@ -148,7 +148,7 @@ for (const { way, startAgent } of AGENTS)
       expect(await files.glob(at('src/nothing*'), 100)).toEqual([]);
     });
 
-    test('makes, moves, changes and removes', async () => {
+    test('creates folders, moves, changes modes and removes', async () => {
       const { files, at } = await prepare(startAgent);
       await files.mkdir(at('d/e'), { parents: true, mode: 0o711 });
       expect(statSync(at('d/e')).mode & 0o777).toBe(0o711);
@@ -167,7 +167,7 @@ for (const { way, startAgent } of AGENTS)
       await expect(files.stat(at('m'))).rejects.toMatchObject({ code: 'not_found' });
     });
 
-    test('says what is wrong', async () => {
+    test('fails with an error code that names the cause', async () => {
       const { files, at, folder } = await prepare(startAgent);
       await files.write(at('f'), Buffer.alloc(1), {});
       await expect(files.read(at('none'), { offset: 0 })).rejects.toMatchObject({ code: 'not_found' });
@@ -182,12 +182,12 @@ for (const { way, startAgent } of AGENTS)
       await expect(files.read(at('loop'), { offset: 0 })).rejects.toMatchObject({ code: 'bad_request' });
     });
 
-    test('a device is written in place', async () => {
+    test('writes a device in place', async () => {
       const { files } = await prepare(startAgent);
       expect(await files.write('/dev/null', Buffer.from('x'), {})).toMatchObject({ atomic: false });
     });
 
-    test('a reader that stops costs no memory, and destroying it ends the work', async () => {
+    test('takes no memory for a reader that stops, and ends the work when the content is destroyed', async () => {
       const { agent, files, at } = await prepare(startAgent);
       await files.write(at('big'), Buffer.alloc(64 * MIB), {});
       const before = process.memoryUsage().arrayBuffers;
@@ -199,7 +199,7 @@ for (const { way, startAgent } of AGENTS)
       await until('the child to end', () => children(agent.pid) === 0);
     });
 
-    test('an abort ends a read, a write and a list', async () => {
+    test('ends a read, a write and a list on abort', async () => {
       const { agent, files, at } = await prepare(startAgent);
       await files.write(at('big'), Buffer.alloc(8 * MIB), {});
       const reason = new Error('enough');
@@ -216,7 +216,7 @@ for (const { way, startAgent } of AGENTS)
       expect((await files.list(agent.folder, 1)).map((info) => info.name)).toEqual([]);
     });
 
-    test.skipIf(isSanitized)('190 small files at once', async () => {
+    test.skipIf(isSanitized)('writes and reads 190 small files at once', async () => {
       const { files, at, io } = await prepare(startAgent);
       const names = Array.from({ length: 190 }, (_, index) => at(`f${index}`));
       await Promise.all(names.map((name) => files.write(name, Buffer.from(name), {})));

@@ -18,7 +18,7 @@ describeWith(['root', 'runsc', 'cc'], 'the agent under gVisor', () => {
 
   ownFiles(async () => agent.io, '/tmp');
 
-  it('tells files from what is not there (fstatat takes no AT_NO_AUTOMOUNT)', async () => {
+  it('tells existing files from missing ones (fstatat takes no AT_NO_AUTOMOUNT)', async () => {
     const { files } = agent.io;
     await files.write('/tmp/tree/a/file', Buffer.from('text'), { mode: 0o640 });
     await sh('ln -s file /tmp/tree/a/link; ln -s a /tmp/tree/door');
@@ -35,7 +35,7 @@ describeWith(['root', 'runsc', 'cc'], 'the agent under gVisor', () => {
     await expect(files.stat('/tmp/tree')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('closes what is not the program’s at once (close_range takes signed numbers)', async () => {
+  it('closes inherited descriptors in one call (close_range takes signed numbers)', async () => {
     // One by one that is 65,536 calls, more than a second here.
     const { stdout } = await sh(
       'ulimit -n; for fd in $(seq 3 40); do (: <&$fd) 2>/dev/null && echo $fd; done',
@@ -65,14 +65,14 @@ describeWith(['root', 'runsc', 'cc'], 'the agent under gVisor', () => {
     };
   }
 
-  it('gives a program its terminal (TIOCSCTTY is refused to who has it already)', async () => {
+  it('gives a program its terminal (TIOCSCTTY fails for a process that already has it)', async () => {
     const { shows, exit } = terminal('tty; stty size; exit 3');
     await shows('/dev/pts/');
     await shows('24 80');
     expect(await exit()).toMatchObject({ exit_code: 3 });
   });
 
-  it('interrupts what is in the foreground and leaves the shell (no signals by keys)', async () => {
+  it('interrupts the foreground process and leaves the shell (no signals by keys)', async () => {
     const { shows, type, exit } = terminal('exec bash --norc --noprofile -i');
     // The shell waits for its command by then: before, the key would interrupt the shell itself.
     await type("sh -c 'echo u''p; sleep 1000'\r");
@@ -84,7 +84,7 @@ describeWith(['root', 'runsc', 'cc'], 'the agent under gVisor', () => {
     expect(await exit()).toMatchObject({ exit_code: 7 });
   });
 
-  it('drops the lines that were typed before such a key', async () => {
+  it('drops the lines that were typed before an interrupt key', async () => {
     const { shows, type, exit } = terminal(
       'trap "echo interrupted" INT; echo ready; sleep 2; read a; echo "<$a>"',
     );
@@ -97,7 +97,7 @@ describeWith(['root', 'runsc', 'cc'], 'the agent under gVisor', () => {
     expect(await exit()).toMatchObject({ exit_code: 0 });
   });
 
-  it('hands the same keys on as bytes when the program wants them', async () => {
+  it('passes interrupt keys as bytes to a program that wants them', async () => {
     const { shows, type, exit } = terminal('stty -isig -icanon -echo; echo ready; head -c 2 | od -An -tx1');
     await shows('ready');
     await type('\u0003\u001c');
@@ -105,7 +105,7 @@ describeWith(['root', 'runsc', 'cc'], 'the agent under gVisor', () => {
     expect(await exit()).toMatchObject({ exit_code: 0 });
   });
 
-  it('tells the foreground of a new size, and takes nothing along', async () => {
+  it('reports a new size to the foreground process, and leaves no process behind', async () => {
     const { exec, shows, exit } = terminal(
       "trap 'stty size; exit 5' WINCH; echo ready; while :; do sleep 0.1; done",
     );

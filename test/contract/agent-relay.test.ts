@@ -50,7 +50,7 @@ const frame = (type: number, stream: number, tag: number, payload: Buffer = Buff
   encodeFrame({ type, stream, tag }, payload);
 
 describeWith(['cc'], 'several hosts on one session', () => {
-  test('run commands side by side; the end of one ends its attached command alone', async () => {
+  test('run commands side by side; a host that ends takes only its own attached command with it', async () => {
     const agent = await startRelayedAgent();
     const [first, second] = [await agent.open(), await agent.open()];
     const ofFirst = first.exec(shell('ex-1', 'sleep 4000'));
@@ -69,7 +69,7 @@ describeWith(['cc'], 'several hosts on one session', () => {
     await works(second);
   });
 
-  test('a file that one wrote is read by another', async () => {
+  test('read a file that another host wrote', async () => {
     const agent = await startRelayedAgent();
     const [first, second] = [await agent.open(), await agent.open()];
     const bytes = seededRandom(3).bytes(3_000_000);
@@ -80,7 +80,7 @@ describeWith(['cc'], 'several hosts on one session', () => {
     expect(Buffer.concat(parts).equals(bytes)).toBe(true);
   });
 
-  test('arguments in parts of two hosts do not mix', async () => {
+  test('send arguments in parts without mixing them', async () => {
     const agent = await startRelayedAgent();
     const hosts = [await agent.open(), await agent.open()];
     const lengths = hosts.map(async (io, index) => {
@@ -105,7 +105,7 @@ describeWith(['cc'], 'several hosts on one session', () => {
     ['seed', METHOD.seed],
     ['shutdown', METHOD.shutdown],
     ['deadline', METHOD.deadline],
-  ])('%s is refused and changes nothing', async (_name, method) => {
+  ])('refuse %s without a change', async (_name, method) => {
     const agent = await startRelayedAgent();
     const { stream, tag } = await rawHost(agent);
     const answers: Buffer[] = [];
@@ -172,7 +172,7 @@ describeWith(['cc'], 'several hosts on one session', () => {
         );
       },
     ],
-  ])('%s ends the link that said it, and nothing else', async (_name, bytes) => {
+  ])('on %s end only the link that sent it', async (_name, bytes) => {
     const agent = await startRelayedAgent();
     const other = await agent.open();
     const running = other.exec(shell('ex-other', 'sleep 4002'));
@@ -188,7 +188,7 @@ describeWith(['cc'], 'several hosts on one session', () => {
     await works(await agent.open(), 'ex-new');
   });
 
-  test('a host that opens no session loses its stream', { timeout: 20_000 }, async () => {
+  test('close the stream of a host that opens no session', { timeout: 20_000 }, async () => {
     const agent = await startRelayedAgent();
     const silent = await agent.dial();
     const wrong = await agent.dial();
@@ -198,7 +198,7 @@ describeWith(['cc'], 'several hosts on one session', () => {
     await works(await agent.open());
   });
 
-  test('one that does not read does not slow another', async () => {
+  test('run commands at full speed beside a host that does not read', async () => {
     const agent = await startRelayedAgent();
     const [stalled, reader] = [await agent.open(), await agent.open()];
     const execs = Array.from({ length: 40 }, (_, index) =>
@@ -217,7 +217,7 @@ describeWith(['cc'], 'several hosts on one session', () => {
     await until('the end of its commands', async () => (await running()).length === 0);
   });
 
-  test('one has at most three quarters of the operations', async () => {
+  test('leave a quarter of the operations to the others', async () => {
     const agent = await startRelayedAgent();
     const [greedy, other] = [await agent.open(), await agent.open()];
     const tries = Array.from({ length: 200 }, (_, index) => greedy.exec(shell(`ex-g${index}`, 'sleep 4004')));
@@ -234,14 +234,14 @@ describeWith(['cc'], 'several hosts on one session', () => {
     await works(again, 'ex-again');
   });
 
-  test('the end of the session ends every link', async () => {
+  test('end every link with the session', async () => {
     const agent = await startRelayedAgent();
     const [first, second] = [await agent.open(), await agent.open()];
     process.kill(agent.pid, 'SIGKILL');
     await Promise.all([first.closed, second.closed]);
   });
 
-  test('the welcome is the agent’s own', async () => {
+  test('pass on the welcome of the agent unchanged', async () => {
     const agent = await startAgent();
     const stream = await agent.dial();
     const direct = await openWire({ stream, secret: agent.secret, clock: deps.clock, random: deps.random });

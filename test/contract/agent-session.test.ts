@@ -37,7 +37,7 @@ async function works(io: SandboxIo): Promise<void> {
 }
 
 describeWith(['cc'], 'sessions of the real agent', () => {
-  test('a new session ends the old one and its commands; detached ones live', async () => {
+  test('a new session ends the old one and its commands; detached commands keep running', async () => {
     const agent = await startAgent();
     const first = await agent.open();
     const attached = first.exec(spec('ex-a', 'sleep 4000'));
@@ -53,7 +53,7 @@ describeWith(['cc'], 'sessions of the real agent', () => {
     await second.execs.signal('ex-d', 'SIGKILL');
   });
 
-  test('a wrong secret is not answered', async () => {
+  test('a wrong secret gets no answer', async () => {
     const agent = await startAgent();
     const io = await agent.open();
     const stream = await agent.dial();
@@ -103,7 +103,7 @@ describeWith(['cc'], 'sessions of the real agent', () => {
         ]);
       },
     ],
-  ])('%s of a host ends its session, the next one is served', async (_, lie) => {
+  ])('%s of a host ends its session, and the next host is served', async (_, lie) => {
     const agent = await startAgent();
     const { stream, tag } = await wire(agent);
     stream.write(lie(tag));
@@ -131,7 +131,7 @@ describeWith(['cc'], 'sessions of the real agent', () => {
     expect(agent.errors()).not.toMatch(/Sanitizer|runtime error/);
   });
 
-  test('half a frame of a dead host is never carried out, whatever the cut', {
+  test('a frame that a dead host cut is never carried out', {
     timeout: 120_000,
   }, async () => {
     const agent = await startAgent();

@@ -42,7 +42,7 @@ async function tenants(
 
 for (const { way, startAgent } of AGENTS)
   describeWith(['cc', 'root'], `tenants ${way}`, () => {
-    test('a tenant works at home with its own uid', async () => {
+    test('run commands and keep files in their homes under their own uids', async () => {
       const { ann, homes } = await tenants(startAgent);
       const home = join(homes, 'ann');
       expect(await output(ann.exec(shell('id -u; pwd; echo $HOME $TMPDIR')))).toBe(
@@ -61,7 +61,7 @@ for (const { way, startAgent } of AGENTS)
       ]);
     });
 
-    test('what is the others is refused or is not there', async () => {
+    test('cannot reach the files and commands of another tenant', async () => {
       const { ann, bob, homes } = await tenants(startAgent);
       const secret = join(homes, 'ann', 'secret');
       await ann.files.write(secret, Buffer.from('x'), { mode: 0o666 });
@@ -80,7 +80,7 @@ for (const { way, startAgent } of AGENTS)
       ]);
     });
 
-    test('the end of a view ends what was begun through it and nothing else', async () => {
+    test('end only the commands of a view that closes', async () => {
       const { io, ann, bob } = await tenants(startAgent);
       const [hers, his] = [ann.exec(shell('sleep 60')), bob.exec(shell('sleep 1; echo fine'))];
       await Promise.all([hers.started, his.started]);
@@ -94,7 +94,7 @@ for (const { way, startAgent } of AGENTS)
       await bob.closed;
     });
 
-    test('leaving takes processes and files, and the rest stays', async () => {
+    test('leave no process or file behind, and all others untouched', async () => {
       const { io, ann, bob, homes } = await tenants(startAgent);
       await ann.exec(shell('setsid sleep 600 & echo x > f', { detach: true })).exit;
       await until('the process', async () => (await output(io.exec(shell(`pgrep -u ${ANN} sleep`)))) !== '');
@@ -106,7 +106,7 @@ for (const { way, startAgent } of AGENTS)
       await bob.files.stat(join(homes, 'bob'));
     });
 
-    test('the deadline of a tenant ends its processes and no others', async () => {
+    test('end only the processes of a tenant at its deadline', async () => {
       const { ann, bob } = await tenants(startAgent);
       // A further host is not offered deadlines: they are its worker's.
       if (!ann.setDeadline) return void expect(way).toBe('through a relay');

@@ -44,7 +44,7 @@ describeWith(['root', 'unshare'], 'a running server', () => {
     await ask('DELETE', `/sandboxes/${alone.body.id}`);
   });
 
-  it('answers 404 to a path with a slash too many, for every operation', async () => {
+  it('answers 404 to a path with an extra slash, for every operation', async () => {
     const { paths } = (await ask('GET', '/openapi.json')).body as { paths: Record<string, object> };
     const ends = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods)
@@ -60,14 +60,14 @@ describeWith(['root', 'unshare'], 'a running server', () => {
       ]);
   });
 
-  it('takes milliseconds as the timeout of an exec, and of nothing else', async () => {
+  it('accepts a number of milliseconds only as the timeout of an exec', async () => {
     const slow = { command: 'sleep 20' };
     for (const timeout of ['500ms', '0s200ms'])
       expect(await ask('POST', `/sandboxes/${id}/exec`, { ...slow, timeout })).toMatchObject({ status: 408 });
     expect(await ask('POST', '/sandboxes', { ttl: '500ms' })).toMatchObject({ status: 400 });
   });
 
-  it('says how a duration is written when it gets a number, and what cwd is called', async () => {
+  it('names the format of a duration that is a number, and the field for cwd', async () => {
     const exec = (body: object) => ask('POST', `/sandboxes/${id}/exec`, { command: 'true', ...body });
     expect(await exec({ timeout: 5 })).toMatchObject({
       status: 400,
@@ -82,7 +82,7 @@ describeWith(['root', 'unshare'], 'a running server', () => {
     });
   });
 
-  it('refuses the size of a terminal for a command without one', async () => {
+  it('refuses the size of a terminal for a command without a terminal', async () => {
     for (const size of [{ cols: 80 }, { rows: 24, tty: false }]) {
       const ws = new WebSocket(`${server.url.replace('http', 'ws')}/api/v1/sandboxes/${id}/exec/ws`);
       const said = new Promise<string>((resolve) => ws.once('message', (data) => resolve(String(data))));
@@ -112,7 +112,7 @@ describeWith(['root', 'unshare'], 'a running server', () => {
           ]);
   });
 
-  it('tells by reconcile.action of a runtime that was lost while the server was down', async () => {
+  it('publishes reconcile.action for a runtime that was lost while the server was down', async () => {
     await server.kill();
     endRuntimes(server.instance);
     server = await startServer({ home: server.home, env: ENV });

@@ -181,7 +181,7 @@ describe.each(['custom', 'hosted'] as const)('a %s backend', (kind) => {
     });
   });
 
-  it('is told nothing of its cookies, and may say headers twice', async () => {
+  it('gets no cookie back, and may send headers twice', async () => {
     const twice = ['set-cookie: a=b', 'set-cookie: c=d', 'x: y', 'x: z', JSON_TYPE, JSON_TYPE];
     const backend = await rawBackend((socket) => void socket.write(httpAnswer('200 OK', '[]', twice)));
     const provider = MAKERS[kind](backend.url);
@@ -199,7 +199,7 @@ describe.each(['custom', 'hosted'] as const)('a %s backend', (kind) => {
     'http://[::ffff:169.254.169.254]',
     'http://[::ffff:a9fe:a9fe]',
     'http://0.0.0.0:1',
-  ])('at %s is not asked', async (url) => {
+  ])('at %s gets no request', async (url) => {
     const provider = MAKERS[kind](url);
     try {
       await expect(provider.list(soon())).rejects.toMatchObject({

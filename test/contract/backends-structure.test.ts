@@ -112,7 +112,7 @@ it.each(HOSTILE)('%s', async (_, make, call, answers) => {
   }
 });
 
-it('honest lists and results of the largest size are taken, and nothing waits for them', async () => {
+it('accepts honest lists and results of the largest size, and delays no other work', async () => {
   const one = JSON.stringify({
     ...{ id: 'a', state: 'running', created_at: new Date().toISOString() },
     metadata: labelsFor(instance, runtimeSpec(freshId())),
@@ -145,7 +145,7 @@ it('honest lists and results of the largest size are taken, and nothing waits fo
   }
 });
 
-it('a folder that is too large for the library of a hosted backend is refused as such', async () => {
+it('refuses a folder that is too large for the library of a hosted backend', async () => {
   const backend = await hostedBackend();
   const provider = backend.provider();
   try {

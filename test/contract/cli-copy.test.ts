@@ -68,7 +68,7 @@ it.each([
   expect(readFileSync(join(here, 'outside/victim'), 'utf8')).toBe('old');
 });
 
-it('does not write through links of its own listing, in one run or the next', async () => {
+it('does not write through links that the listing made, in one run or the next', async () => {
   lie(
     info('/w/d', { type: 'symlink', symlink_target: '../outside' }),
     info('/w/d/victim'),
@@ -93,7 +93,7 @@ it('does not write through links of its own listing, in one run or the next', as
   expect(readdirSync(join(here, 'outside'))).toEqual(['victim']);
 });
 
-it('takes no more of a file than was listed', async () => {
+it('reads no more of a file than its listed size', async () => {
   lie(info('/w/grown', { size: 2 }), info('/w/none', { size: 0 }));
   const { failed } = await copyOut();
   expect(readFileSync(join(root, 'grown'), 'utf8')).toBe('ba');
@@ -106,7 +106,7 @@ it('refuses sizes that no disk holds', async () => {
   expect(existsSync(root)).toBe(false);
 });
 
-it('names the files that break off and copies the rest', async () => {
+it('names the files whose content breaks off, and copies the rest', async () => {
   lie(info('/w/a'), info('/w/b'));
   const { read } = http.control.files;
   http.control.files.read = async (id, path, ...rest) => {
@@ -122,7 +122,7 @@ it('names the files that break off and copies the rest', async () => {
   expect(readdirSync(root)).not.toContain('a');
 });
 
-it('goes level by level where a listing is too long', async () => {
+it('lists level by level where one listing is too long', async () => {
   http.control.files.stat = async () => info('/w', { type: 'dir' });
   http.control.files.list = async (_, path, depth) => {
     if (depth > 1) throw new ServiceError('payload_too_large', 'The listing is too long.');

@@ -230,7 +230,7 @@ describeWith(['bwrap'], 'conformance', () => {
     await backend.close();
   });
 
-  it('of the example backend is whole, leaves nothing, and has each rule but the last broken below', async () => {
+  it('of the example backend passes without leftovers, and all rules but the last are broken below', async () => {
     const checks = await examine(backend.url);
     expect(checks.filter(({ verdict }) => verdict !== 'pass')).toEqual([]);
     expect(checks.length).toBeGreaterThan(40);
@@ -239,7 +239,7 @@ describeWith(['bwrap'], 'conformance', () => {
     expect(checks.map(({ id }) => id).filter((rule) => !covered.has(rule))).toEqual(['end.nothing_left']);
   });
 
-  describe.concurrent('a broken backend fails what is broken, alone', () => {
+  describe.concurrent('a broken backend fails only the rules that it breaks', () => {
     it.each(backends())('%s', async (_, broken) => {
       const rules = broken.map(([rule]) => rule);
       const front = await brokenBackend(
@@ -260,7 +260,7 @@ describeWith(['bwrap'], 'conformance', () => {
     });
   });
 
-  it('of one that is not there fails to reach it, and skips the rest', async () => {
+  it('of a missing backend fails to reach it, and skips the rest', async () => {
     const checks = await examine('http://127.0.0.1:1', { wanted: (id) => !SLOW.test(id) });
     expect(checks.find(({ id }) => id === 'reach.health')).toMatchObject({ verdict: 'fail' });
     expect(checks.some(({ verdict }) => verdict === 'pass')).toBe(false);

@@ -83,7 +83,7 @@ describeWith(['root', 'docker'], 'our profile of system calls', () => {
     await provider?.close();
   });
 
-  it('is what the engine was given', async () => {
+  it('is the profile that the engine received', async () => {
     const [{ Id = '' } = {}] = await engine.api.containers(`svc.id=${id}`);
     const { body } = await engine.api.call<{ HostConfig: { SecurityOpt: string[] } }>(
       'GET',
@@ -95,13 +95,13 @@ describeWith(['root', 'docker'], 'our profile of system calls', () => {
     expect((await sh('grep Seccomp: /proc/1/status /proc/self/status')).stdout).toMatch(/^(\S+\t2\n){2}$/);
   });
 
-  it('shuts what reaches the host or is seldom used', async () => {
+  it('blocks calls that reach the host or are seldom used', async () => {
     const { stdout, stderr } = await runInside(io, ['/usr/bin/python3', '-c', SHUT]);
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^((EPERM|ENOSYS) ){4}ENOSYS\n$/);
   });
 
-  it('lets Python, a C compiler and what it makes, and Node work', async () => {
+  it('lets Python, a C compiler, its programs and Node work', async () => {
     await io.files.write('/workspace/a.c', Buffer.from(C), {});
     await io.files.write('/workspace/node', readFileSync(process.execPath), { mode: 0o755 });
     expect(await runInside(io, ['/usr/bin/python3', '-c', PYTHON])).toMatchObject({

@@ -46,7 +46,7 @@ for (const runtime of ['runc', 'runsc'] as const) {
         await host.close();
       });
 
-      it('are stopped each way they try', async () => {
+      it('stop every escape attempt', async () => {
         const outcomes = await attempts(io, 'escapes', { ...host.facts, host_files: host.own });
         expect(Object.keys(outcomes).length).toBeGreaterThan(45);
         const may = runtime === 'runsc' ? [...OWN, ...OF_ITS_KERNEL] : OWN;

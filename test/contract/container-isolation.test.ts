@@ -44,7 +44,7 @@ describeWith(['root', 'docker'], 'a sandbox in a container', () => {
     }
   }
 
-  it('does not reach another one on the bridge, and answers through its agent', async () => {
+  it('does not reach another sandbox on the bridge, and answers through its agent', async () => {
     await inSandbox(async (server) => {
       const address = (
         await server.sh("ip -4 addr show eth0 | sed -n 's/.*inet \\([0-9.]*\\).*/\\1/p'")
@@ -74,7 +74,7 @@ describeWith(['root', 'docker'], 'a sandbox in a container', () => {
     );
   });
 
-  it('has no network but its own when none is asked for', async () => {
+  it('has only a loopback network with network: none', async () => {
     await inSandbox(
       async ({ sh }) => expect((await sh('ls /sys/class/net')).stdout).toBe('lo\n'),
       {},
@@ -107,7 +107,7 @@ describeWith(['root', 'docker'], 'a sandbox in a container', () => {
     );
   });
 
-  it('is stopped where it tries to get out', async () => {
+  it('is stopped in every attempt to get out', async () => {
     await inSandbox(async ({ sh }) => {
       for (const attempt of [
         'mount -t tmpfs none /mnt || mount -o remount,rw /.svc',
@@ -126,7 +126,7 @@ describeWith(['root', 'docker'], 'a sandbox in a container', () => {
     });
   });
 
-  it('is held by its limits, and its agent outlives them', async () => {
+  it('stays within its limits, and its agent survives them', async () => {
     await inSandbox(
       async ({ sh, io }) => {
         const hog = await sh('head -c 200000000 /dev/zero | tail -c 199999999 | wc -c');
@@ -141,7 +141,7 @@ describeWith(['root', 'docker'], 'a sandbox in a container', () => {
     );
   });
 
-  it('is refused with the image when it cannot be had, in the same words whatever the registry does', async () => {
+  it('is refused in the same words for every registry failure, with the name of the image', async () => {
     const provider = place.provider();
     const never = place.provider({ pull: 'never' });
     const spec = containerSpec(freshId(), { image: 'registry.invalid/no/such:1' });
@@ -163,7 +163,7 @@ describeWith(['root', 'docker'], 'a sandbox in a container', () => {
 });
 
 describeWith(['root', 'docker', 'runsc'], 'a sandbox under gVisor', () => {
-  it('names the memory as the reason when it runs out of it', async () => {
+  it('ends with memory as the reason when it runs out of memory', async () => {
     const { socket } = await sharedEngine();
     const provider = containerHome(socket).provider({ runtime: 'runsc' });
     const ref = { id: freshId(), epoch: 1 };

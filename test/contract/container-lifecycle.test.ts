@@ -65,7 +65,7 @@ for (const runtime of ['runc', 'runsc'] as const) {
       providerContract({ ...promises, ...BEHIND_WORKER }, () => worker.ground(ground()));
     });
 
-    it('have one host name for all, and say which image runs', async () => {
+    it('all have the host name sandbox, and name their image', async () => {
       const id = freshId();
       const made = await provider.create(containerSpec(id), soon());
       expect(made).toMatchObject({ image: 'svc-test/busybox:latest', warnings: [] });
@@ -74,7 +74,7 @@ for (const runtime of ['runc', 'runsc'] as const) {
       await provider.destroy({ id, epoch: 1 }, soon());
     });
 
-    it('come up again when the agent volume was taken away', async () => {
+    it('start after the agent volume was removed', async () => {
       const id = freshId();
       const volumes = await engine.api.call<{ Volumes: { Name: string }[] }>('GET', '/volumes');
       const [volume] = volumes.body.Volumes.filter(({ Name }) => Name.startsWith('svc-agent-'));

@@ -9,7 +9,7 @@ import { describeWith } from '../support/requires.ts';
 import { type LossyEngine, lossyEngine } from '../support/scripted/lossy-engine.ts';
 import { until } from '../support/until.ts';
 
-describeWith(['root', 'docker'], 'an engine whose answers get lost', () => {
+describeWith(['root', 'docker'], 'an engine that loses answers', () => {
   let engine: SharedEngine;
   let lossy: LossyEngine;
   let home: ContainerHome;
@@ -29,7 +29,7 @@ describeWith(['root', 'docker'], 'an engine whose answers get lost', () => {
     return () => provider.close();
   });
 
-  it('the answer to a create: the container is found by its name and taken', async () => {
+  it('the answer to a create: the provider finds the container by its name and uses it', async () => {
     const id = freshId();
     lossy.lose(creating(id), 1);
     await provider.create(containerSpec(id), soon());
@@ -40,7 +40,7 @@ describeWith(['root', 'docker'], 'an engine whose answers get lost', () => {
     expect(await containers()).toEqual([]);
   });
 
-  it('the answer while the agent is brought: the next step knows its own', async () => {
+  it('the answer while the agent is copied: the next step finds its own container', async () => {
     const id = freshId();
     lossy.lose('POST /containers/create?name=svc-agent-', 1);
     await provider.create(containerSpec(id), soon());
@@ -58,14 +58,14 @@ describeWith(['root', 'docker'], 'an engine whose answers get lost', () => {
         lossy.lose(removing(id), 1);
       },
     ],
-  ])('%s: the spawn fails, and takes away what it made', async (_name, lose) => {
+  ])('%s: the spawn fails without leftovers', async (_name, lose) => {
     const id = freshId();
     lose(id);
     await expect(provider.create(containerSpec(id), soon())).rejects.toMatchObject({ code: 'unavailable' });
     expect(await containers()).toEqual([]);
   });
 
-  it('a create that is heard when nobody waits any more: the container is listed as whose it is, and swept', async () => {
+  it('a create that arrives after the caller gave up: the container is listed under its sandbox and swept', async () => {
     const id = freshId();
     const late = lossy.delay(creating(id));
     const impatient = new AbortController();
@@ -78,7 +78,7 @@ describeWith(['root', 'docker'], 'an engine whose answers get lost', () => {
     expect(await containers()).toEqual([]);
   });
 
-  it('the answer to a destroy: asking again finds it done', async () => {
+  it('the answer to a destroy: a second destroy succeeds', async () => {
     const id = freshId();
     await provider.create(containerSpec(id), soon());
     lossy.lose(removing(id), 1);
@@ -86,7 +86,7 @@ describeWith(['root', 'docker'], 'an engine whose answers get lost', () => {
     expect(await containers()).toEqual([]);
   });
 
-  it('its news: the watch ends, what happened meanwhile is seen by looking, and a new watch tells on', async () => {
+  it('its events: the watch ends, a list shows the changes since, and a new watch continues', async () => {
     const id = freshId();
     const heard: RuntimeEvent[] = [];
     const { runtime_id } = await provider.create(containerSpec(id), soon());

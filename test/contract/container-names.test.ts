@@ -29,7 +29,7 @@ describeWith(['root', 'docker'], 'the names of containers', () => {
     return { id, epoch: 1, runtime_id };
   }
 
-  it('tell a neighbour on the network no id', async () => {
+  it('reveal no id to a neighbour on the network', async () => {
     const [victim, curious] = await Promise.all([made(), made()]);
     const io = await provider.attach(curious, soon());
     const sh = async (command: string) => (await runInside(io, ['sh', '-c', command])).stdout;
@@ -51,7 +51,7 @@ describeWith(['root', 'docker'], 'the names of containers', () => {
     await Promise.all([victim, curious].map((ref) => provider.destroy(ref, soon())));
   });
 
-  it('of an earlier version are found: by the row, and by the labels without one', async () => {
+  it('of an earlier version are found by the row, or by the labels without a row', async () => {
     const ended: RuntimeEvent[] = [];
     const stop = new AbortController();
     const watching = provider.watch?.((event) => ended.push(event), stop.signal);

@@ -29,7 +29,7 @@ describeWith(['root', 'podman'], 'the service of Podman', () => {
     await podman?.stop();
   });
 
-  it('is told apart, and why it is not used', async () => {
+  it('is recognized and refused with the reason', async () => {
     expect(await provider.probe(soon())).toMatchObject({
       healthy: false,
       message: expect.stringContaining(WHY),

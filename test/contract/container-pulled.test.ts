@@ -56,7 +56,7 @@ describeWith(['root', 'docker'], 'images that the service pulled', () => {
     return image.Id;
   }
 
-  it('go when nothing has used them for so long; what others brought stays', async () => {
+  it('are removed when unused for the configured time; images that others pulled stay', async () => {
     const all = keeper({ afterMs: 24 * HOUR_MS });
     await all.pulled('svc-short:a', await brought('a'));
     await brought('b');
@@ -75,7 +75,7 @@ describeWith(['root', 'docker'], 'images that the service pulled', () => {
     expect((await names()).filter((name) => name.startsWith('svc-pulled:'))).toHaveLength(1);
   });
 
-  it('stay while a container is made of them, also a stopped one, and while they are used', async () => {
+  it('stay while used, and while a container of them exists, also a stopped one', async () => {
     const all = keeper({ afterMs: 24 * HOUR_MS });
     const [held, used] = [await brought('held'), await brought('used')];
     await all.pulled('svc-short:held', held);
@@ -100,7 +100,7 @@ describeWith(['root', 'docker'], 'images that the service pulled', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('go beyond their room, the longest unused first, but not those that have just been pulled', async () => {
+  it('are removed beyond their size limit, the longest unused first, but never when just pulled', async () => {
     const all = keeper({ maxMb: 1 });
     await all.pulled('svc-short:old', await brought('old'));
     later = HOUR_MS;
@@ -109,7 +109,7 @@ describeWith(['root', 'docker'], 'images that the service pulled', () => {
     expect(await shorts()).toEqual(['svc-short:new']);
   });
 
-  it('are known to a sandbox that uses one, which is not removed under it', async () => {
+  it('stay while a sandbox uses them', async () => {
     const id = await brought('live');
     await keeper({ afterMs: HOUR_MS }).pulled('svc-short:live', id);
     const provider = containerHome(shared.socket).provider();

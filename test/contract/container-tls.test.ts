@@ -80,7 +80,7 @@ describeWith(['root', 'docker', 'openssl'], 'an engine behind TLS', () => {
       /are not usable.*key_file/,
     ],
     ['a file that is not there', () => ({ ca_file: '/nowhere/ca.pem' }), /tls\.ca_file cannot be read/],
-  ])('%s: refused, and said why', async (_name, tls, words) => {
+  ])('%s: refused with the reason', async (_name, tls, words) => {
     const one = provider(tls());
     const report = await one.probe(soon());
     expect(report).toMatchObject({ healthy: false, message: expect.stringMatching(words) });
@@ -89,14 +89,14 @@ describeWith(['root', 'docker', 'openssl'], 'an engine behind TLS', () => {
     expect(await engine.api.containers('svc.id')).toEqual([]);
   });
 
-  it('a file that is no certificate', async () => {
+  it('a file that is not a certificate: refused with the reason', async () => {
     const cert_file = join(folder, 'text');
     writeFileSync(cert_file, 'no certificate\n');
     const report = await provider({ cert_file }).probe(soon());
     expect(report).toMatchObject({ healthy: false, message: expect.stringContaining('are not usable') });
   });
 
-  it('a name that is not in its certificate, unless nobody looks', async () => {
+  it('a name that is not in its certificate: refused unless verification is off', async () => {
     const host = `tcp://localhost:${way.port}`;
     expect(await provider({}, host).probe(soon())).toMatchObject({
       ...{ healthy: false, message: expect.stringMatching(/another name.*host/) },

@@ -61,7 +61,7 @@ for (const runtime of ['runc', 'runsc'] as const) {
         }
       }
 
-      it('are memory of bounded size, and never on the engine', async () => {
+      it('are in memory of bounded size, never on the disk of the engine', async () => {
         const image = await imageWith('/data', '/srv/more/');
         await inSandbox(
           async (io, warnings, runtime_id) => {

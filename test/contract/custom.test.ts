@@ -49,7 +49,7 @@ describeWith(['bwrap'], 'a custom backend', () => {
       return use(io, runtime_id);
     });
 
-  it('gives commands their input, environment and folder, and their outputs apart', () =>
+  it('gives commands their input, environment and folder, and separates their outputs', () =>
     inside(async (io) => {
       await io.files.mkdir('/workspace/sub', { parents: false });
       const run = exec(io, 'pwd; echo "$WORD" >&2; cat; exit 3', {
@@ -71,7 +71,7 @@ describeWith(['bwrap'], 'a custom backend', () => {
       expect(await run.exit).toMatchObject({ exit_code: 3, timed_out: false });
     }));
 
-  it('streams what is written while the command runs', () =>
+  it('streams output while the command runs', () =>
     inside(async (io) => {
       const run = exec(io, 'echo one; read line < /dev/zero; sleep 60', { timeoutMs: 60_000 });
       for await (const { data } of run.output) {
@@ -82,7 +82,7 @@ describeWith(['bwrap'], 'a custom backend', () => {
       expect(await run.exit).toMatchObject({ exit_code: 137 });
     }));
 
-  it('kills on demand, on the deadline, on an abort and when it is destroyed', () =>
+  it('kills on request, at the deadline, on an abort and when the sandbox is destroyed', () =>
     inside(async (io, runtime_id) => {
       const none = async () => until('none runs', () => sandbox(runtime_id).kills.size === 0);
       const killed = exec(io, 'sleep 60');
@@ -119,7 +119,7 @@ describeWith(['bwrap'], 'a custom backend', () => {
       expect(await run.exit).toMatchObject({ exit_code: 0 });
     }));
 
-  it('says what cannot be started, and what it cannot do', () =>
+  it('reports a command that cannot start, and answers not_implemented to what it lacks', () =>
     inside(async (io) => {
       expect(await runInside(io, ['/no/such/program'])).toMatchObject({ exit_code: expect.any(Number) });
       await expect(exec(io, 'true', { workdir: '/workspace/none' }).exit).rejects.toMatchObject({
@@ -193,7 +193,7 @@ describeWith(['bwrap'], 'a custom backend', () => {
     ['file', { at: 'GET /files/list', says: upwards }, ({ files }) => files.list(D, 1)],
     ['part of the file', { at: 'GET /files?', headers: { range: 'bytes=0-1' } }, ({ files }) => read(files)],
   ];
-  it('refuses what it is described another sandbox, another file or another part of it', () =>
+  it('refuses an answer about another sandbox, another file or another range', () =>
     inside(async ({ files }, runtime_id) => {
       for (const path of [A, '/workspace/d/b']) await files.write(path, Buffer.from('0123456789'), {});
       for (const [what, change, ask] of MIXED) {
@@ -211,26 +211,28 @@ describeWith(['bwrap'], 'a custom backend', () => {
       }
     }));
 
-  it('keeps what it lists on an account, and gives up when that is full', () =>
+  it('counts the bytes of a listing, and gives up at their limit', () =>
     inside(({ files }) => listsOnAccount(files)));
 
-  it.each([404, 410])('says that a command has no sandbox any more when the backend answers %i', (status) =>
-    inside(async (_io, runtime_id) => {
-      const front = await brokenBackend(backend, [{ at: 'POST /exec', status, json: {} }]);
-      const through = backend.provider(undefined, { base_url: front.url });
-      try {
-        const io = await through.attach({ id: 'sb-x', epoch: 1, runtime_id }, soon());
-        await expect(exec(io, 'true', { timeoutMs: 20_000 }).exit).rejects.toMatchObject({
-          code: 'not_found',
-        });
-      } finally {
-        await through.close();
-        await front.close();
-      }
-    }),
+  it.each([404, 410])(
+    'reports that the sandbox of a command has ended when the backend answers %i',
+    (status) =>
+      inside(async (_io, runtime_id) => {
+        const front = await brokenBackend(backend, [{ at: 'POST /exec', status, json: {} }]);
+        const through = backend.provider(undefined, { base_url: front.url });
+        try {
+          const io = await through.attach({ id: 'sb-x', epoch: 1, runtime_id }, soon());
+          await expect(exec(io, 'true', { timeoutMs: 20_000 }).exit).rejects.toMatchObject({
+            code: 'not_found',
+          });
+        } finally {
+          await through.close();
+          await front.close();
+        }
+      }),
   );
 
-  it('changes nothing when an upload is cut', () =>
+  it('keeps the old file when an upload is cut', () =>
     inside(async ({ files }, runtime_id) => {
       await files.write('/workspace/a', Buffer.from('old'), {});
       const cut = Readable.from(

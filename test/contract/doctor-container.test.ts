@@ -53,7 +53,7 @@ describeWith(['root', 'docker'], 'a doctor and an engine', () => {
     return { instances, checks: checks.map(({ id, verdict, message }) => [id, verdict, message]) };
   }
 
-  it('a sandbox of the production settings runs, and leaves nothing', async () => {
+  it('a sandbox with the production settings runs, and leaves nothing', async () => {
     const { instances, checks } = await examine(production(engine.socket), [
       'providers',
       'container',
@@ -65,7 +65,7 @@ describeWith(['root', 'docker'], 'a doctor and an engine', () => {
     expect(await engine.api.containers(`svc.instance=${instances[0]}`)).toEqual([]);
   });
 
-  it('an engine that is not there fails one check of its own', async () => {
+  it('a missing engine fails one check', async () => {
     const { checks } = await examine(production(`${engine.socket}-gone`), ['container']);
     expect(checks.map(([id, verdict]) => [id, verdict])).toEqual([
       ['container.engine', 'fail'],

@@ -52,7 +52,7 @@ describeWith(['root', 'docker', 'runsc'], 'an engine of our own', () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('leaves nothing', async () => {
+  it('leaves no folder, mount, cgroup or process behind', async () => {
     const { folder, cgroup } = engine;
     await run('runc');
     await engine.stop();
@@ -76,7 +76,7 @@ function commandOf(pid: string): string {
 }
 
 describeWith(['root', 'docker', 'runsc'], "this run's engine", () => {
-  it('is one, with Debian in it', async () => {
+  it('is shared by all callers and holds the Debian image', async () => {
     const [one, two] = await Promise.all([sharedEngine(), sharedEngine()]);
     expect(one.socket).toBe(two.socket);
     const { body } = await one.api.call('GET', `/images/${encodeURIComponent(IMAGES.debian)}/json`);

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
 describeWith(['root', 'mke2fs'], 'runtimes of Firecracker', () => {
-  it('start, are reached by their vsock, outlive the server and end', async () => {
+  it('start, answer on their vsock, outlive the server and end', async () => {
     const { provider, heard, remains } = await scriptedFirecracker();
     const first = provider();
     const id = freshId();
@@ -39,7 +39,7 @@ describeWith(['root', 'mke2fs'], 'runtimes of Firecracker', () => {
     expect(second.snapshots).toBeUndefined();
   });
 
-  it('that fail leave nothing, and say so in words of ours', async () => {
+  it('that fail leave nothing, and their error hides the words of the monitor', async () => {
     const { provider, mood, remains } = await scriptedFirecracker();
     const one = provider();
     const failing = { refuses: 'provider_error', dies: 'provider_error', resets: 'provider_error' };
@@ -54,7 +54,7 @@ describeWith(['root', 'mke2fs'], 'runtimes of Firecracker', () => {
     }
   });
 
-  it('that never answer are given up with the caller', async () => {
+  it('that never answer end when the caller gives up', async () => {
     const { provider, mood, heard, remains } = await scriptedFirecracker();
     const one = provider();
     for (const [words, sign] of Object.entries({
@@ -78,7 +78,7 @@ describeWith(['root', 'mke2fs'], 'runtimes of Firecracker', () => {
     }
   });
 
-  it('whose monitor is killed are told of, and cleared', async () => {
+  it('whose monitor is killed are reported as ended, and removed', async () => {
     const { provider, pid, remains } = await scriptedFirecracker();
     const one = provider();
     const id = freshId();
@@ -97,7 +97,7 @@ describeWith(['root', 'mke2fs'], 'runtimes of Firecracker', () => {
     await until('nothing is left', () => remains(id).length === 0);
   });
 
-  it('are refused with words where they cannot be', async () => {
+  it('are refused with the reason where they cannot run', async () => {
     const { provider, mood, remains } = await scriptedFirecracker();
     const refused = async (words: string, ...about: Parameters<typeof provider>) => {
       const one = provider(...about);

@@ -52,10 +52,10 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
       });
     });
 
-  it('keeps what it lists on an account, and gives up when that is full', () =>
+  it('counts the bytes of a listing, and gives up at their limit', () =>
     inside(({ files }) => listsOnAccount(files)));
 
-  it('gives commands their input, environment and folder, and their outputs apart', () =>
+  it('gives commands their input, environment and folder, and separates their outputs', () =>
     inside(async (io) => {
       await io.files.mkdir('/workspace/sub', { parents: false });
       const more = { env: { WORD: 'hé' }, workdir: '/workspace/sub', stdin: true, timeoutMs: 20_000 };
@@ -94,14 +94,14 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
       await until('none runs', () => sandbox(runtime_id).inside.running.size === 0);
     }));
 
-  it('takes words as they are', () =>
+  it('passes arguments unchanged', () =>
     inside(async (io) => {
       const words = ['a b', '"$HOME"', "it's", '', '*', '$(id)'];
       const { stdout } = await runInside(io, ['printf', '%s|', ...words]);
       expect(stdout).toBe(words.map((word) => `${word}|`).join(''));
     }));
 
-  it('kills on demand, on the deadline and on an abort', () =>
+  it('kills on request, at the deadline and on an abort', () =>
     inside(async (io, runtime_id) => {
       const none = () => until('none runs', () => sandbox(runtime_id).inside.running.size === 0);
       const killed = exec(io, 'sleep 60');
@@ -122,7 +122,7 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
       await none();
     }));
 
-  it('puts a program on a terminal, of the size that it is given', () =>
+  it('runs a program on a terminal of the requested size', () =>
     inside(async (io) => {
       const script =
         'stty size; read word; echo "<$word>"; trap "stty size; exit 4" WINCH; echo ready; while :; do sleep 0.1; done';
@@ -167,7 +167,7 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
     return Buffer.concat(parts).toString();
   };
 
-  it('lets commands run on their own, past their session and this server', () =>
+  it('keeps detached commands running after their session and this server end', () =>
     inside(async (io, runtime_id) => {
       const run = exec(io, 'echo one; while [ ! -e go ]; do sleep 0.1; done; echo two; exit 3', {
         detach: true,
@@ -197,7 +197,7 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
       await expect(next.execs.attach('ex-none', true)).rejects.toMatchObject({ code: 'not_found' });
     }));
 
-  it('ends detached commands by signals, by their deadline and with the sandbox', () =>
+  it('ends detached commands by signals, at their deadline and with the sandbox', () =>
     inside(async (io) => {
       const caught = exec(io, 'trap "echo caught; exit 9" USR1; echo up; while :; do sleep 0.1; done', {
         detach: true,
@@ -218,7 +218,7 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
       expect(await killed.exit).toMatchObject({ exit_code: 143, signal: 'SIGTERM' });
     }));
 
-  it('keeps the end of what a detached command writes, and no more', () =>
+  it('keeps only the end of the output of a detached command', () =>
     inside(async (io) => {
       // More than one handle of the library may hold.
       const run = exec(io, 'head -c 20000000 /dev/zero | tr "\\0" x; echo end', { detach: true });
@@ -234,14 +234,14 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
       ]);
     }));
 
-  it('bounds the output of a command, which the library keeps', () =>
+  it('fails a command whose output exceeds the limit', () =>
     inside(async (io) => {
       const run = exec(io, 'head -c 80000000 /dev/zero', { timeoutMs: 60_000 });
       for await (const _ of run.output);
       await expect(run.exit).rejects.toMatchObject({ code: 'resource_limit' });
     }));
 
-  it('shows nothing of the commands that it runs for itself', () =>
+  it('hides the commands that it runs for itself', () =>
     inside(async (io) => {
       let held: ServerResponse | undefined;
       backend.instead = (req, res) => {
@@ -293,7 +293,7 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
       await expect(files.stat('/workspace/d')).rejects.toMatchObject({ code: 'not_found' });
     }));
 
-  it('is asked for every page of its list', async () => {
+  it('lists every page of the backend', async () => {
     const refs = await Promise.all(
       [freshId(), freshId(), freshId()].map(async (id) => {
         const { runtime_id } = await provider.create(runtimeSpec(id), soon());
@@ -310,7 +310,7 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
     }
   });
 
-  it('prolongs a sandbox whose end at the backend is near', () =>
+  it('extends a sandbox whose end at the backend is near', () =>
     inside(async (_, runtime_id) => {
       sandbox(runtime_id).endAt = new Date(Date.now() + 60_000).toISOString();
       await provider.list(soon());

@@ -106,10 +106,11 @@ const TABLE: Record<string, Record<Exclude<RouteKind, 'open' | 'worker'>, string
 const OF_WORKERS =
   '                     401    401   401   401 401      401    401          401  401      401 401    401 in';
 
-describe('every route has its row', () => {
-  it('in the samples', () => expect(Object.keys(SAMPLES).sort()).toEqual([...ROUTE_IDS].sort()));
+describe('the access table', () => {
+  it('has a sample for every route', () =>
+    expect(Object.keys(SAMPLES).sort()).toEqual([...ROUTE_IDS].sort()));
 
-  it('of the kind that its path and key say', () => {
+  it('gives every sample the kind that its path and key imply', () => {
     for (const { id, auth, owned } of ROUTES)
       expect([id, SAMPLES[id].kind]).toEqual([
         id,
@@ -119,7 +120,7 @@ describe('every route has its row', () => {
       expect([id, SAMPLES[id].kind === 'admin']).toEqual([id, PATHS[id].includes(' /admin')]);
   });
 
-  it('of a setting for everybody', () => {
+  it('has a cell for every caller in every row', () => {
     expect(Object.keys(TABLE)).toEqual(Object.keys(SETUPS));
     for (const row of [OF_WORKERS, ...Object.values(TABLE).flatMap((rows) => Object.values(rows))])
       expect(row.trim().split(/ +/)).toHaveLength(Object.keys(WHO).length);
@@ -188,7 +189,7 @@ const ask = (id: RouteId, headers: Record<string, string>, target: TestHttp = ht
   askSample(target.base, id, headers);
 
 describe('health', () => {
-  it('shows words only without a key, and all with one', async () => {
+  it('shows only status words without a key, and everything with one', async () => {
     for (const headers of [WHO.nobody!, WHO['wrong key']!]) {
       expect(JSON.parse((await ask('live', headers)).text)).toEqual({ status: 'alive' });
       expect(JSON.parse((await ask('ready', headers)).text)).toEqual({ status: 'ready' });
@@ -198,7 +199,7 @@ describe('health', () => {
 });
 
 describe('one connection', () => {
-  it('proves each key anew when it changes', async () => {
+  it('checks each new key that it carries', async () => {
     const { connect } = await import('node:net');
     const socket = connect(http.port, '127.0.0.1').setEncoding('utf8');
     const send = (headers: Record<string, string>) =>
@@ -235,7 +236,7 @@ describe('other settings', () => {
     return [status, caller?.role, caller?.owner];
   };
 
-  it('lets everybody in as nobody with authentication off', async () => {
+  it('admits every caller as anonymous with authentication off', async () => {
     expect(await roleWith({}, {})).toEqual([404, 'anonymous', undefined]);
     expect(await roleWith({}, WHO['wrong key']!)).toEqual([404, 'anonymous', undefined]);
     expect(await roleWith({ auth: { admin_api_key: ADMIN_KEY } }, WHO['admin key']!)).toEqual([
@@ -251,7 +252,7 @@ describe('other settings', () => {
     ]);
   });
 
-  it('lets only admins write quotas where it is said so', async () => {
+  it('lets only administrators write quotas where configured', async () => {
     const statusOf = async (more: HttpOptions['auth'], id: RouteId, who: string) => {
       const target = await startHttp({ auth: { ...auth, ...more } });
       const { status } = await ask(id, WHO[who]!, target);
@@ -268,7 +269,7 @@ describe('other settings', () => {
     expect(await statusOf({ ...admin, ...off }, 'putQuota', 'nobody')).toBe(401);
   });
 
-  it('never makes an admin of a tenant that holds the only key', async () => {
+  it('never makes a tenant with the only key an administrator', async () => {
     const only = { enabled: true, api_key: API_KEY, enforce_owner: true };
     expect(await roleWith({ auth: only }, WHO['owner A']!)).toEqual([404, 'api', 'a']);
     expect(await roleWith({ auth: only }, WHO['api key']!)).toEqual([400, undefined, undefined]);
@@ -340,13 +341,13 @@ describe('cross-origin', () => {
     },
   );
 
-  it('refuses others in our shape', async () => {
+  it('refuses other origins in the shape of every error', async () => {
     const answer = await preflight('https://evil.example.com');
     expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([403, 'forbidden']);
     expect((await preflight(listed.url)).status).toBe(204);
   });
 
-  it('puts its headers on refusals too, so that a page can read them', async () => {
+  it('puts the headers on refusals too, so that a page can read them', async () => {
     const answer = await fetch(`${listed.base}/sandboxes`, {
       headers: { origin: 'https://app.example.com' },
     });

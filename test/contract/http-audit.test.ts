@@ -67,7 +67,7 @@ describe('every admin call is recorded', () => {
   );
 
   it.each(['createTemplate', 'updateTemplate', 'deleteTemplate'] as const)(
-    'and %s by anybody',
+    'and %s by any caller',
     async (id) => {
       const record = await recorded(() =>
         askSample(http.base, id, { 'x-api-key': API_KEY, 'x-user-id': 'ann' }),
@@ -89,11 +89,18 @@ describe('every admin call is recorded', () => {
       200,
       'admin:X-API-Key',
     ],
-    ['by a bad owner', 'GET', '/admin/audit', { ...ADMIN, 'x-user-id': 'a/b' }, 400, 'admin:X-Admin-API-Key'],
-    ['to nothing', 'GET', '/admin/nothing', ADMIN, 404, 'admin:X-Admin-API-Key'],
-    ['to nothing by nobody', 'PUT', '/admin/nothing/at/all', {}, 404, 'none'],
-    ['to the folder', 'GET', '/admin', ADMIN, 404, 'admin:X-Admin-API-Key'],
-    ['in escapes', 'GET', '/%61dmin/nothing', ADMIN, 404, 'admin:X-Admin-API-Key'],
+    [
+      'with an invalid owner',
+      'GET',
+      '/admin/audit',
+      { ...ADMIN, 'x-user-id': 'a/b' },
+      400,
+      'admin:X-Admin-API-Key',
+    ],
+    ['to an unknown path', 'GET', '/admin/nothing', ADMIN, 404, 'admin:X-Admin-API-Key'],
+    ['to an unknown path without a key', 'PUT', '/admin/nothing/at/all', {}, 404, 'none'],
+    ['to /admin itself', 'GET', '/admin', ADMIN, 404, 'admin:X-Admin-API-Key'],
+    ['with escapes in the path', 'GET', '/%61dmin/nothing', ADMIN, 404, 'admin:X-Admin-API-Key'],
     ['by a wrong method', 'DELETE', '/admin/audit', ADMIN, 405, 'admin:X-Admin-API-Key'],
     ['with a wrong query', 'GET', '/admin/audit?nonsense=secret', ADMIN, 400, 'admin:X-Admin-API-Key'],
     ['about an unknown provider', 'GET', '/admin/providers/none', ADMIN, 404, 'admin:X-Admin-API-Key'],
@@ -105,10 +112,10 @@ describe('every admin call is recorded', () => {
   });
 
   it.each([
-    ['with an escape that is none', 'GET', '/admin/audit/%zz', '', 400],
-    ['with that and escapes that hide where it goes', 'GET', '/%61dmin/%zz', '', 400],
+    ['with an invalid escape', 'GET', '/admin/audit/%zz', '', 400],
+    ['with an invalid escape and escapes that hide the path', 'GET', '/%61dmin/%zz', '', 400],
     ['with an expectation', 'POST', '/admin/providers/test', 'Expect: tea\r\nContent-Length: 2\r\n', 417],
-    ['by a method nobody knows', 'QUERY', '/admin/audit', '', 405],
+    ['by an unknown method', 'QUERY', '/admin/audit', '', 405],
     [
       'with a body that is too large',
       'POST',
@@ -116,11 +123,17 @@ describe('every admin call is recorded', () => {
       `${JSON_BODY}Content-Length: 99999999\r\n`,
       413,
     ],
-    ['with a body of another kind', 'POST', '/admin/providers/test', 'Content-Length: 2\r\n', 415],
-    ['with a body in doubt', 'POST', '/admin/providers/test', 'Transfer-Encoding: gzip, chunked\r\n', 400],
+    ['with a body of another type', 'POST', '/admin/providers/test', 'Content-Length: 2\r\n', 415],
+    [
+      'with an ambiguous body length',
+      'POST',
+      '/admin/providers/test',
+      'Transfer-Encoding: gzip, chunked\r\n',
+      400,
+    ],
     ['from another site', 'OPTIONS', '/admin/audit', PREFLIGHT, 403],
-    ['with the offer of a socket', 'GET', '/admin/audit', UPGRADE, 200],
-    ['with the offer of a socket, to nothing', 'GET', '/admin/nothing', UPGRADE, 404],
+    ['with a WebSocket upgrade', 'GET', '/admin/audit', UPGRADE, 200],
+    ['with a WebSocket upgrade to an unknown path', 'GET', '/admin/nothing', UPGRADE, 404],
   ])('%s', async (_name, method, path, headers, status) => {
     const key = `Host: x\r\nX-Admin-API-Key: ${ADMIN_KEY}\r\n`;
     const closing = headers === UPGRADE ? '' : 'Connection: close\r\n';
@@ -131,13 +144,13 @@ describe('every admin call is recorded', () => {
     expect(http.control.audited).toHaveLength(2);
   });
 
-  it('as written for a proxy, under its path', async () => {
+  it('in absolute form, under its path', async () => {
     const target = `GET http://x/api/v1/admin/audit?a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
     const record = await recorded(() => rawExchange(http.port, target));
     expect(record).toMatchObject({ path: '/api/v1/admin/audit', status: 401, actor: 'none' });
   });
 
-  it('when it is one too many', async () => {
+  it('when the rate limit refuses it', async () => {
     await http.server.close(0);
     await start({ rate_limit: { enabled: true, burst: 1, requests_per_minute: 1 } });
     expect(await recorded(() => call('GET', '/admin/audit'))).toMatchObject({ status: 200 });
@@ -148,7 +161,7 @@ describe('every admin call is recorded', () => {
     expect(blocked).toMatchObject({ status: 429, actor: 'none' });
   });
 
-  it('when a header is there twice, or the client goes', async () => {
+  it('when a header is repeated, or the client leaves', async () => {
     const head = `GET /api/v1/admin/audit HTTP/1.1\r\nHost: x\r\nX-Admin-API-Key: ${ADMIN_KEY}\r\n`;
     const twice = await recorded(() =>
       rawExchange(http.port, `${head}x-admin-api-key: b\r\nConnection: close\r\n\r\n`),
@@ -169,7 +182,7 @@ describe('every admin call is recorded', () => {
     expect(gone).toMatchObject({ status: 499, actor: 'admin:X-Admin-API-Key' });
   });
 
-  it('under whichever credential opens it', async () => {
+  it('with any credential that opens it', async () => {
     await http.server.close(0);
     await start({ auth: { enabled: true, api_key: API_KEY } });
     const fallback = await recorded(() => call('GET', '/admin/audit', { 'x-api-key': API_KEY }));
@@ -180,7 +193,7 @@ describe('every admin call is recorded', () => {
     expect(open).toMatchObject({ status: 200, actor: 'anonymous' });
   });
 
-  it('of quotas: all below /admin, and what changes one elsewhere', async () => {
+  it('of quotas: all below /admin, and every change elsewhere', async () => {
     const ids = ROUTE_IDS.filter(
       (id) => id.includes('Quota') && (SAMPLES[id].kind === 'admin' || /^(put|delete)/.test(id)),
     );
@@ -192,7 +205,7 @@ describe('every admin call is recorded', () => {
     expect(http.control.audited).toHaveLength(9);
   });
 
-  it('of sandboxes: every change with its target, also of a new one and a refused one', async () => {
+  it('of sandboxes: every change with its target, also a spawn and a refused call', async () => {
     const key = { 'x-api-key': API_KEY };
     const spawned = await recorded(() => askSample(http.base, 'spawnSandbox', key));
     expect(spawned).toMatchObject({ actor: 'api:X-API-Key', status: 201, frequent: true });
@@ -212,7 +225,7 @@ describe('every admin call is recorded', () => {
     expect(template).not.toHaveProperty('frequent');
   });
 
-  it('inside sandboxes with audit.execs alone', async () => {
+  it('inside sandboxes only with audit.execs', async () => {
     const key = { 'x-api-key': API_KEY };
     const inside = ['exec', 'signalExec', 'createPreview', 'writeFile', 'putFile', 'removeFile'] as const;
     for (const id of inside) await askSample(http.base, id, key);
@@ -259,14 +272,14 @@ describe('reading the audit', () => {
     return { status: answer.status, type, body, headers: answer.headers };
   };
 
-  it('comes as JSON in pages', async () => {
+  it('returns JSON in pages', async () => {
     for (let n = 0; n < 3; n += 1) await recorded(() => get('/admin/audit'));
     const { body, headers } = await get('/admin/audit?limit=2');
     expect(JSON.parse(body)).toHaveLength(2);
     expect(headers.get('x-next-cursor')).toBe('next');
   });
 
-  it('comes as CSV with the same cursor', async () => {
+  it('returns CSV with the same cursor', async () => {
     for (let n = 0; n < 3; n += 1) await recorded(() => call('GET', `/admin/=cmd${n}`));
     const { type, body, headers } = await get('/admin/audit?limit=2&format=csv');
     expect(type).toBe('text/csv; charset=utf-8; header=present');
@@ -281,7 +294,7 @@ describe('reading the audit', () => {
     async (query) => expect((await get(`/admin/audit?${query}`)).status).toBe(400),
   );
 
-  it('tells failures in the one shape', async () => {
+  it('reports failures in the shape of every error', async () => {
     http.control.audit.list = async () => {
       throw new Error('SQLITE_CORRUPT');
     };
@@ -290,7 +303,7 @@ describe('reading the audit', () => {
 });
 
 describe('admin routes of providers', () => {
-  it('show what the others show, and check now', async () => {
+  it('answer like the public routes, and run a check on request', async () => {
     const json = async (method: string, path: string) => {
       const url = http.base + path;
       const answer = await call(method, path);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => http.server.close(0));
 
-it('closes those that are too many, and takes others when some have gone', async () => {
+it('closes connections beyond the limit, and accepts new ones once others close', async () => {
   const held = Array.from({ length: 5 }, () => rawExchange(http.port, `${GET}\r\n`, 1000));
   await until(
     'all are served',

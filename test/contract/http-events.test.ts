@@ -54,7 +54,7 @@ const ids = (reader: Reader) =>
     .flatMap((block) => (block.includes('\nevent: ') ? [Number(/^id: (\d+)$/m.exec(block)?.[1])] : []));
 
 describe('the stream', () => {
-  it('opens at once, with the place to resume from, and tells each event in a frame', async () => {
+  it('opens at once with the id to resume from, and sends each event in a frame', async () => {
     await publish(2);
     const reader = read();
     await until('it is open', () => reader.blocks().length === 1);
@@ -70,7 +70,7 @@ describe('the stream', () => {
     expect(JSON.parse(data.replace(/^data: /, ''))).toEqual(event);
   });
 
-  it('begins after Last-Event-ID, or since, the header first', async () => {
+  it('begins after Last-Event-ID or since; the header wins', async () => {
     await publish(5);
     const readers = [
       read('?since=3'),
@@ -102,7 +102,7 @@ describe('the stream', () => {
     },
   );
 
-  it('says what is no longer kept before all else', async () => {
+  it('reports pruned events before any other', async () => {
     await publish(5);
     await http.control.events.prune(2);
     const reader = read('?since=1');
@@ -112,7 +112,7 @@ describe('the stream', () => {
     expect(ids(reader)).toEqual([3, 4, 5]);
   });
 
-  it('filters, and ends after what is stored when asked to', async () => {
+  it('filters, and with follow=false ends after the stored events', async () => {
     await publish(300);
     await publish(1, { type: 'exec.failed' });
     const text = await (await fetch(`${http.base}/events?follow=false&type=exec.*`)).text();
@@ -125,7 +125,7 @@ describe('the stream', () => {
     await until('no place is kept', () => http.control.events.readers() === 0);
   });
 
-  it('has no HEAD and refuses plainly when there are too many readers', async () => {
+  it('answers 405 to HEAD, and 503 when there are too many readers', async () => {
     expect((await fetch(`${http.base}/events`, { method: 'HEAD' })).status).toBe(405);
     const { ServiceError } = await import('../../src/domain/errors.ts');
     http.control.failing.set(
@@ -136,7 +136,7 @@ describe('the stream', () => {
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '9']);
   });
 
-  it('gives pages of listed origins their header', async () => {
+  it('sends the CORS header to pages of listed origins', async () => {
     const listed = await startHttp({ server: { cors_allowed_origins: ['https://app.example.com'] } });
     const reader = read('?follow=false', { Origin: 'https://app.example.com' }, listed);
     await until('it is open', () => reader.blocks().length === 1);
@@ -147,7 +147,7 @@ describe('the stream', () => {
 });
 
 describe('readers', () => {
-  it('give their place back when they leave', async () => {
+  it('free their slot when they leave', async () => {
     const readers = [read(), read()];
     await live(2);
     readers[0]!.socket.destroy();
@@ -161,7 +161,7 @@ describe('readers', () => {
     await live(0);
   });
 
-  it('hear a sign of life every 15 s, with the place they have reached', async () => {
+  it('receive a keepalive every 15 s, with the id that they have reached', async () => {
     const clock = fakeClock();
     const slow = await startHttp({ clock });
     const reader = read('?type=exec.failed', {}, slow);
@@ -179,7 +179,7 @@ describe('readers', () => {
     await slow.server.close(0);
   });
 
-  it('that fall behind are dropped, and the others served', async () => {
+  it('that fall behind are dropped, while others are served', async () => {
     const stalled = read();
     const healthy = read();
     await live(2);
@@ -199,7 +199,7 @@ describe('readers', () => {
     ).toHaveLength(1);
   });
 
-  it('that read what is stored are waited for, but not for ever', async () => {
+  it('of stored events may be slow, but not stall for ever', async () => {
     const clock = fakeClock();
     const slow = await startHttp({ clock });
     await slow.control.events.publish(
@@ -217,7 +217,7 @@ describe('readers', () => {
 });
 
 describe('a stop', () => {
-  it('ends streams at once, also of readers that do not read', async () => {
+  it('ends streams at once, also those that nobody reads', async () => {
     const reader = read();
     const stalled = read();
     await live(2);
@@ -263,7 +263,7 @@ describe('the client', () => {
     return { url: `http://127.0.0.1:${port}`, close: () => server.close() };
   }
 
-  it('reads what is stored and ends', async () => {
+  it('reads the stored events and ends', async () => {
     const stored = await publish(400);
     const { events } = follow({ follow: false });
     const got: Event[] = [];
@@ -271,7 +271,7 @@ describe('the client', () => {
     expect(got).toEqual(stored);
   });
 
-  it('resumes where it was cut off, without a gap and without a double', async () => {
+  it('resumes where it was cut off, without a gap or a duplicate', async () => {
     const { url, close } = await proxied();
     const client = new Client({ server: url });
     const got: number[] = [];
@@ -292,13 +292,13 @@ describe('the client', () => {
     close();
   });
 
-  it('throws what waiting does not mend, and the first failure to connect', async () => {
+  it('throws errors that a retry cannot fix, and a failure of the first connection', async () => {
     await expect(follow({ type: 'nothing' }).events.next()).rejects.toMatchObject({ code: 'bad_request' });
     const nowhere = new Client({ server: 'http://127.0.0.1:1' });
     await expect(nowhere.events({}, { clock }).next()).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('leaves the server when it is left', async () => {
+  it('closes its connection when the caller leaves the loop', async () => {
     await publish(1);
     const { events } = follow({ since: 0 });
     await events.next();

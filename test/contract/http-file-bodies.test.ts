@@ -59,7 +59,7 @@ describe('content', () => {
     ],
     ['base64', JSON.stringify({ path: '/f', content: bytes.toString('base64'), encoding: 'base64' }), bytes],
     [
-      'base64, said before',
+      'base64 with the encoding first',
       JSON.stringify({ encoding: 'base64', content: bytes.toString('base64'), path: '/f' }),
       bytes,
     ],
@@ -69,7 +69,7 @@ describe('content', () => {
       Buffer.from('hello'),
     ],
     ['nothing', '{"path":"/f","content":""}', Buffer.alloc(0)],
-    ['the last of two', '{"content":"a","path":"/f","c\\u006fntent":"b"}', Buffer.from('b')],
+    ['the last of two contents', '{"content":"a","path":"/f","c\\u006fntent":"b"}', Buffer.from('b')],
   ])('as %s is written to the byte', async (_, body, expected) => {
     expect(await post(body)).toMatchObject({ status: 200, body: { size: expected.length } });
     expect((await written('/f')).equals(expected)).toBe(true);
@@ -102,7 +102,7 @@ describe('content', () => {
     ['{"path":"/f","content":"aGVs\\nbG8=","encoding":"base64"}', /content is not base64/],
     [`{"path":"/f","content":"${'AAAA'.repeat(MEBIBYTE)}-_==","encoding":"base64"}`, /content is not base64/],
     [`{"path":"/f","content":"AA==${'AAAA'.repeat(MEBIBYTE)}","encoding":"base64"}`, /content is not base64/],
-  ])('is refused as it should be (%#)', async (body, message) => {
+  ])('is refused with the reason (%#)', async (body, message) => {
     const before = http.control.asked.length;
     const answer = await post(body as never);
     expect(answer).toMatchObject({ status: 400, body: { code: 'bad_request' } });
@@ -127,7 +127,7 @@ const COSTLY: readonly [string, () => string, RegExp][] = [
 ];
 
 describe('a body of 30 MiB', () => {
-  it.each(COSTLY)('with %s is refused while it comes', async (_, make, message) => {
+  it.each(COSTLY)('with %s is refused during the upload', async (_, make, message) => {
     const body = Buffer.from(make());
     const { value, longest } = await longestTurn(() => post(body));
     expect(value).toMatchObject({ status: 400, body: { code: 'bad_request' } });
@@ -139,7 +139,7 @@ describe('a body of 30 MiB', () => {
     ['text', () => JSON.stringify({ path: '/f', content: 'x'.repeat(40 * MEBIBYTE) })],
     ['escapes', () => `{"path":"/f","content":"${'\\u00e9'.repeat(7 * MEBIBYTE)}"}`],
     ['base64', () => `{"path":"/f","encoding":"base64","content":"${'AAAA'.repeat(10 * MEBIBYTE)}"}`],
-  ])('with its content as %s is taken, and nothing waits for it', async (_, make) => {
+  ])('with its content as %s is accepted, and delays no other request', async (_, make) => {
     const body = Buffer.from(make());
     const write = http.control.files.write;
     // The fake one would put it all together.
@@ -154,7 +154,7 @@ describe('a body of 30 MiB', () => {
     expect(longest).toBeLessThan(TURN);
   });
 
-  it('of another route is refused by its structure, too', async () => {
+  it('of another route is refused for its structure, too', async () => {
     const body = `{"metadata":[{}${',{}'.repeat(300_000)}]}`;
     const { value, longest } = await longestTurn(() => send('POST', '/sandboxes', body));
     expect(value).toMatchObject({ status: 400, body: { code: 'bad_request' } });
@@ -162,7 +162,7 @@ describe('a body of 30 MiB', () => {
   });
 });
 
-describe('a refusal is read by a client that sends all before it reads', () => {
+describe('a refusal reaches a client that reads only after it has sent everything', () => {
   const refused = () => Buffer.from(`{"path":"/f","content":[{}${',{}'.repeat(10 * MEBIBYTE)}]}`);
 
   it('over a bare connection', async () => {
@@ -197,7 +197,7 @@ describe('uploads that are slow', () => {
   const user = (name: string) => ({ 'x-user-id': name });
   const large = JSON.stringify({ path: '/f', content: 'x'.repeat(2 * MEBIBYTE) });
 
-  it('hold what has come of them, and shut nobody out', async () => {
+  it('count only the bytes received, and block no other upload', async () => {
     const ledger = new ByteLedger(16 * MEBIBYTE, realClock());
     const small = await startHttp({ ledger });
     const slow = Array.from({ length: 40 }, () =>
@@ -226,7 +226,7 @@ describe('uploads that are slow', () => {
     await small.server.close(0);
   });
 
-  it('of one owner leave others their share', async () => {
+  it('of one owner leave other owners their share', async () => {
     const ledger = new ByteLedger(16 * MEBIBYTE, fakeClock());
     const small = await startHttp({ ledger });
     const upload = (name: string) =>

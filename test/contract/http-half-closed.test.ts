@@ -58,7 +58,7 @@ function slowExecs(ms: number): () => void {
 }
 
 describe('a client that half-closes gets the answer', () => {
-  it('to a GET, at once and once', async () => {
+  it('to a GET, at once and only once', async () => {
     const text = await halfClosed(request('GET', '/api/v1/live')).text;
     expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
     expect(headOf(text)).toBe('HTTP/1.1 200 OK');
@@ -72,7 +72,7 @@ describe('a client that half-closes gets the answer', () => {
   it.each([
     ['1.1', 2],
     ['1.0', 0],
-  ])('to a slow exec over HTTP/%s, behind %i signs of life', async (version, signs) => {
+  ])('to a slow exec over HTTP/%s, after %i interim responses', async (version, signs) => {
     const restore = slowExecs(1000);
     const text = await halfClosed(exec('echo x', false, version)).text;
     restore();
@@ -88,7 +88,7 @@ describe('a client that half-closes gets the answer', () => {
     expect(http.control.fileMap.get('/half')?.toString()).toBe('content');
   });
 
-  it('as a stream, with empty lines where it is silent', async () => {
+  it('as a stream, with empty lines during silence', async () => {
     const { exec: execs } = http.control;
     const { stream } = execs;
     execs.stream = async (...args) => {
@@ -108,11 +108,11 @@ describe('a client that half-closes gets the answer', () => {
   });
 });
 
-describe('a client that has gone is noticed within a second', () => {
+describe('the server notices within a second that a client left', () => {
   it.each([
     ['an exec', exec('wait')],
     ['a stream', exec('wait', true)],
-    ['a log that is followed', request('GET', `${API}/logs?follow=true`)],
+    ['a followed log', request('GET', `${API}/logs?follow=true`)],
   ])('while it waits for %s', async (_name, bytes) => {
     const socket = connect(http.port, '127.0.0.1');
     socket.on('error', () => {});
@@ -148,7 +148,7 @@ describe('the connection is ended', () => {
     expect(await closes(halfClosed('').socket, 1000)).toBe('closed');
   });
 
-  it('at once when it idles between requests', async () => {
+  it('at once when idle between requests', async () => {
     const socket = connect({ port: http.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.write(request('GET', '/api/v1/live'));
     await new Promise((resolve) => socket.once('data', resolve));
@@ -156,13 +156,13 @@ describe('the connection is ended', () => {
     expect(await closes(socket, 1000)).toBe('closed');
   });
 
-  it('at once when it ends within a request', async () => {
+  it('at once when it ends inside a request', async () => {
     const put = request('PUT', `${API}/files/broken`, 'content', { type: 'application/octet-stream' });
     expect(await closes(halfClosed(put.slice(0, -1)).socket, 1000)).toBe('closed');
     expect(http.control.fileMap.has('/broken')).toBe(false);
   });
 
-  it('after a grace over HTTP/1.0, which has no sign of life', async () => {
+  it('after a grace period over HTTP/1.0, which has no interim responses', async () => {
     const { socket, text } = halfClosed(exec('wait', false, '1.0'));
     expect(await closes(socket, 5000)).toBe('closed');
     expect(await text).toBe('');

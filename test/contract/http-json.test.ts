@@ -133,19 +133,19 @@ function hold({ status, text }: { status: number; text: string }) {
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
 }
 
-it(`has a corpus worth the name`, () => expect(CORPUS.length).toBeGreaterThan(200));
+it(`has a large corpus of hostile bodies`, () => expect(CORPUS.length).toBeGreaterThan(200));
 
 it.each([
   ['{"metadata":{"a":"\\ud800"}}', /^metadata\.a contains half/],
   ['{"metadata":{"\\udc00":"x"}}', /^A key of metadata contains half/],
   ['{"ttl":"\\uD83D"}', /^ttl contains half/],
-])('%s is refused by its field', async (body, message) => {
+])('%s is refused with the name of its field', async (body, message) => {
   const { status, text } = await send('POST', '/sandboxes', body);
   expect(status).toBe(400);
   expect(JSON.parse(text)).toMatchObject({ code: 'bad_request', message: expect.stringMatching(message) });
 });
 
-it.each(TARGETS)('%s %s outlives it', async (method, path) => {
+it.each(TARGETS)('%s %s survives the corpus', async (method, path) => {
   for (const body of CORPUS) hold(await send(method, path, body));
   expect((await fetch(`${http.base}/live`)).status).toBe(200);
 });
@@ -156,7 +156,7 @@ it.each([...POISON, ...BROKEN.filter((text) => text !== '')])('refuses %j', asyn
   expect(http.control.asked).toHaveLength(before);
 });
 
-it('takes what JSON.parse takes', async () => {
+it('accepts what JSON.parse accepts', async () => {
   for (const body of [
     '{"ttl":"1s","ttl":"2s"}',
     ' \t\r\n{} ',
@@ -179,7 +179,7 @@ it.each([
   expect((await send('POST', '/sandboxes', bytes)).status).toBe(400);
 });
 
-it('outlives random values', async () => {
+it('survives random values', async () => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...TARGETS), fc.jsonValue(), async ([method, path], value) =>
       hold(await send(method, path, JSON.stringify(value))),
@@ -188,7 +188,7 @@ it('outlives random values', async () => {
   );
 });
 
-it('refuses bodies that are too large, compressed, mistyped, or not wanted', async () => {
+it('refuses bodies that are too large, compressed, of another type, or unexpected', async () => {
   const post = async (path: string, headers: Record<string, string>, body: string | null, method = 'POST') =>
     (await fetch(http.base + path, { method, headers, body })).status;
   const json = { 'content-type': 'application/json' };

@@ -45,7 +45,7 @@ function writes(text: string, times: number): void {
   };
 }
 
-it.each(['utf8', 'base64'])('an exec of 10 MiB of zero bytes in %s comes whole', async (encoding) => {
+it.each(['utf8', 'base64'])('an exec of 10 MiB of zero bytes in %s arrives complete', async (encoding) => {
   writes('\0'.repeat(MIB), 11);
   const answer = await exec({ command: 'x', encoding });
   const { stdout, stdout_truncated, stderr } = (await answer.json()) as Record<string, string>;
@@ -56,7 +56,7 @@ it.each(['utf8', 'base64'])('an exec of 10 MiB of zero bytes in %s comes whole',
   await released();
 });
 
-it.each([1, 100_000])('a 408 has the output as it was, %i times the line', async (times) => {
+it.each([1, 100_000])('a 408 holds the unredacted output, %i times the line', async (times) => {
   writes(LOOKS_SECRET, times);
   const answer = await exec({ command: 'x', timeout: '1s' });
   expect(answer.status).toBe(408);
@@ -66,7 +66,7 @@ it.each([1, 100_000])('a 408 has the output as it was, %i times the line', async
   await released();
 });
 
-it('other details of an error are redacted and bounded', async () => {
+it('all other details of an error are redacted and bounded', async () => {
   http.control.exec.run = async () => {
     const details = { output: LOOKS_SECRET.repeat(10_000) };
     throw new ServiceError('bad_request', `It says ${LOOKS_SECRET.repeat(10_000)}`, { details });
@@ -76,7 +76,7 @@ it('other details of an error are redacted and bounded', async () => {
   expect(text).not.toMatch(/hunter2|eyJzdWI|sk-live/);
 });
 
-it('lists of many entries come whole, and their bytes go back', async () => {
+it('lists of many entries arrive complete and release their bytes', async () => {
   const info = { name: '\u0001'.repeat(100), size: 1, mode: '644', is_dir: false, type: 'file' } as const;
   http.control.files.list = async (_id, _path, _depth, _caller, _signal, hold) => {
     hold.grow(20 * MIB);
@@ -92,7 +92,7 @@ it('lists of many entries come whole, and their bytes go back', async () => {
   await released();
 });
 
-it('more than there is is refused clearly, more than there can be for good', async () => {
+it('an answer beyond the free memory may be retried, one beyond all memory may not', async () => {
   const others = ledger.open({ name: 'others', isOwner: false });
   others.grow(50 * MIB);
   http.control.files.glob = async (_id, pattern, _caller, _signal, hold) => {
@@ -108,7 +108,7 @@ it('more than there is is refused clearly, more than there can be for good', asy
   await released();
 });
 
-it('an answer that nobody reads is held until its client goes', async () => {
+it('an unread answer keeps its bytes until its client leaves', async () => {
   writes('x'.repeat(MIB), 10);
   const socket = connect(http.port, '127.0.0.1');
   socket.pause();

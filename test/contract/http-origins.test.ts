@@ -35,12 +35,12 @@ describe('without authentication', () => {
     { origin: 'null' },
     { origin: 'https://evil.example.com', 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'cross-site' },
-  ])('carries out no change for a page with %o', async (headers) => {
+  ])('makes no change for a page with %o', async (headers) => {
     expect(CHANGES.length).toBeGreaterThan(10);
     expect(await refused(CHANGES, headers)).toEqual(CHANGES);
   });
 
-  it('says so in its own words to the request that needs no preflight', async () => {
+  it('explains the refusal of a request that needs no preflight', async () => {
     const request = { method: 'POST', headers: { origin: 'https://evil.example.com' } };
     const answer = await fetch(`${http.base}/sandboxes`, request);
     expect(answer.status).toBe(403);
@@ -50,7 +50,7 @@ describe('without authentication', () => {
     });
   });
 
-  it('serves programs, its own pages, listed origins and all who only read', async () => {
+  it('serves programs, its own pages, listed origins and all reads', async () => {
     for (const headers of [{}, { origin: http.url }, { origin: LISTED, 'sec-fetch-site': 'cross-site' }])
       expect(await refused(CHANGES, headers as Record<string, string>)).toEqual([]);
     const page = { origin: 'https://evil.example.com', 'sec-fetch-site': 'cross-site' };
@@ -58,7 +58,7 @@ describe('without authentication', () => {
   });
 });
 
-it('with a key in hand, or open to all origins, the origin of a change does not matter', async () => {
+it('the origin of a change does not matter with a key, or where all origins are listed', async () => {
   const headers = { origin: 'https://evil.example.com', 'x-api-key': API_KEY };
   for (const options of [
     { auth: { enabled: true, api_key: API_KEY } },

@@ -200,7 +200,7 @@ describe('in a pool', () => {
   });
   afterAll(() => served.server.close(0));
 
-  it('a key of an owner says which user calls', async () => {
+  it('the key of an owner names the user', async () => {
     const ann = api(served.url, await served.key({ owner_id: 'ann' }));
     const { id, owner_id } = await ann.spawn();
     expect(owner_id).toBe('ann');
@@ -218,7 +218,7 @@ describe('in a pool', () => {
     '/quotas/ann',
     '/events?follow=false',
     '/pool/status',
-  ])('a key of all owners without X-User-ID gets what the API key gets: %s', async (path) => {
+  ])('a key of all owners without X-User-ID is treated as the API key: %s', async (path) => {
     const same = { 'x-request-id': 'same' };
     const ask = async (headers: Record<string, string>) => {
       const answer = await api(served.url).raw(path, { headers: Object.assign({}, headers, same) });

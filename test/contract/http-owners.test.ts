@@ -57,7 +57,7 @@ describe('a route about one sandbox', () => {
 });
 
 describe('routes about many', () => {
-  it('list and prune the caller’s own', async () => {
+  it('list and prune the sandboxes of the caller', async () => {
     const id = await spawn();
     const idsOf = async (headers: Record<string, string>) =>
       (JSON.parse((await askSample(base, 'listSandboxes', headers)).text) as { id: string }[]).map(
@@ -106,7 +106,7 @@ describe('a route about one template', () => {
     tally('authorization', 'every route of a template × nobody, another owner, admin, owner', facts);
   });
 
-  it.each(ROUTES)('that all share: %s', async (route) => {
+  it.each(ROUTES)('that all owners share: %s', async (route) => {
     expect(await make(admin)).toBe(201);
     expect(await make(own)).toBe(409);
     const changes = route === 'updateTemplate' || route === 'deleteTemplate';
@@ -120,7 +120,7 @@ describe('a route about one template', () => {
     tally('authorization', 'every route of a shared template × nobody, owner, admin', facts);
   });
 
-  it('lists the own ones and those that all share', async () => {
+  it('lists the caller’s templates and those that all owners share', async () => {
     for (const headers of [own, other, admin]) expect(await make(headers)).toBe(201);
     const ownersOf = async (headers: Record<string, string>) =>
       (JSON.parse((await askSample(base, 'listTemplates', headers)).text) as { owner_id?: string }[])
@@ -141,7 +141,7 @@ describe('the name of an owner', () => {
       body: '{}',
     });
 
-  it.each(['ü', 'à', '日本', 'ann'])('%s is in the header what it is in a path', async (name) => {
+  it.each(['ü', 'à', '日本', 'ann'])('%s means the same in the header and in a path', async (name) => {
     const made = (await (await spawnAs(asUtf8(name))).json()) as { id: string };
     expect((await w.store.sandboxes.get(made.id))?.owner_id).toBe(name);
     const path = `${base}/quotas/${encodeURIComponent(name)}/usage`;
@@ -173,7 +173,7 @@ describe('the name of an owner', () => {
     },
   );
 
-  it('is refused when it is no UTF-8', async () => {
+  it('is refused when it is not UTF-8', async () => {
     expect((await spawnAs('\xfc')).status).toBe(400);
   });
 });

@@ -138,7 +138,7 @@ it('holds for random paths', async () => {
   );
 });
 
-it('keeps an encoded slash inside the sandbox id, where it names nothing', async () => {
+it('keeps an encoded slash inside the sandbox id, which then matches no sandbox', async () => {
   const { text } = await rawExchange(
     http.port,
     'GET /api/v1/sandboxes/a%2F..%2Fb HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',

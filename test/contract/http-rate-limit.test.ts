@@ -43,7 +43,7 @@ async function spend(headers: Record<string, string>, path?: string): Promise<vo
 }
 
 describe('an accepted caller', () => {
-  it('is told what is left, then when to come back', async () => {
+  it('is told how many calls are left, then when to retry', async () => {
     const clock = await start();
     for (let left = BURST - 1; left >= 0; left -= 1)
       expect(await ask()).toMatchObject({ status: 200, limit: '5', remaining: String(left), retry: null });
@@ -66,7 +66,7 @@ describe('an accepted caller', () => {
     expect([status, http.control.asked]).toEqual([429, []]);
   });
 
-  it('pays for refusals and faults too', async () => {
+  it('pays for refused and failed calls too', async () => {
     await start();
     await ask(KEY, '/sandboxes/sb-x');
     await ask(KEY, '/sandboxes?nonsense=1');
@@ -76,8 +76,8 @@ describe('an accepted caller', () => {
   });
 });
 
-describe('whose bucket', () => {
-  it('owner: the owner, else the key, else the address', async () => {
+describe('the bucket that pays', () => {
+  it('owner: belongs to the owner, else the key, else the address', async () => {
     await start();
     await spend({ ...KEY, 'x-user-id': 'ann' });
     expect((await ask({ ...KEY, 'x-user-id': ' ann ' })).status).toBe(429);
@@ -87,7 +87,7 @@ describe('whose bucket', () => {
     expect((await ask({ 'x-api-key': ADMIN_KEY })).remaining).toBe('4');
   });
 
-  it('api_key: the key, whoever it speaks for', async () => {
+  it('api_key: belongs to the key, whatever owner it names', async () => {
     await start({ rate_limit: { key_by: 'api_key' } });
     await spend({ ...KEY, 'x-user-id': 'ann' });
     expect((await ask({ ...KEY, 'x-user-id': 'bob' })).status).toBe(429);
@@ -95,19 +95,19 @@ describe('whose bucket', () => {
     expect((await ask({ 'x-api-key': ADMIN_KEY })).remaining).toBe('3');
   });
 
-  it('ip: the address', async () => {
+  it('ip: belongs to the address', async () => {
     await start({ rate_limit: { key_by: 'ip' } });
     await spend({ ...KEY, 'x-user-id': 'ann' });
     expect((await ask({ 'x-admin-api-key': ADMIN_KEY })).status).toBe(429);
   });
 
-  it('with authentication off an unproved key makes no bucket', async () => {
+  it('does not belong to an unproved key with authentication off', async () => {
     await start({ auth: {}, rate_limit: { key_by: 'api_key' } });
     for (let n = 0; n < BURST; n += 1) expect((await ask({ 'x-api-key': `k${n}` })).status).toBe(200);
     expect((await ask({ 'x-api-key': 'another' })).status).toBe(429);
   });
 
-  it('believes X-Forwarded-For from trusted proxies alone', async () => {
+  it('follows X-Forwarded-For only from trusted proxies', async () => {
     await start({ rate_limit: { key_by: 'ip' } });
     for (let n = 0; n < BURST; n += 1) await ask({ ...KEY, 'x-forwarded-for': `1.1.1.${n}` });
     expect((await ask({ ...KEY, 'x-forwarded-for': '2.2.2.2' })).status).toBe(429);
@@ -124,10 +124,10 @@ describe('whose bucket', () => {
   });
 });
 
-describe('owners that somebody invents', () => {
+describe('invented owners', () => {
   const as = (owner: string) => ask({ ...KEY, 'x-user-id': owner });
 
-  it('make no more calls together than 20 of them, and each is told of its own', async () => {
+  it('make no more calls together than 20 owners, and each sees its own rest', async () => {
     await start();
     for (let n = 0; n < 20 * BURST; n += 1)
       expect(await as(`invented-${n}`)).toMatchObject({ status: 200, limit: '5', remaining: '4' });
@@ -136,7 +136,7 @@ describe('owners that somebody invents', () => {
     expect((await ask({ 'x-api-key': ADMIN_KEY, 'x-user-id': 'ann' })).status).toBe(200);
   });
 
-  it('as many as is configured', async () => {
+  it('make as many calls together as configured', async () => {
     const clock = await start({ rate_limit: { key_multiple: 2 } });
     for (let n = 0; n < 2 * BURST; n += 1) expect((await as(`o${n}`)).status).toBe(200);
     expect((await as('o99')).status).toBe(429);
@@ -152,7 +152,7 @@ describe('owners that somebody invents', () => {
     expect((await ask({ 'x-user-id': 'o99' })).status).toBe(429);
   });
 
-  it('cost the key nothing where a call is refused for its owner', async () => {
+  it('do not charge the key for a call that is refused for its owner', async () => {
     await start({ rate_limit: { key_multiple: 2 } });
     for (let n = 0; n < 50; n += 1) await as('greedy');
     expect((await as('ann')).status).toBe(200);
@@ -162,7 +162,7 @@ describe('owners that somebody invents', () => {
 describe('a wrong key', () => {
   const guess = (n: number) => ({ 'x-api-key': `guess-${n}` });
 
-  it('costs its address, until no key is looked at any more', async () => {
+  it('charges its address until no key is checked any more', async () => {
     const clock = await start();
     for (let n = 0; n < BURST; n += 1)
       expect(await ask(guess(n))).toMatchObject({
@@ -181,7 +181,7 @@ describe('a wrong key', () => {
     expect(http.control.rates.stats()).toMatchObject({ failed_total: 5, blocked_total: 3 });
   });
 
-  it('costs also where a key only shows more', async () => {
+  it('is charged also where a key only shows more', async () => {
     await start();
     for (let n = 0; n < BURST; n += 1) expect((await ask(guess(n), '/health')).status).toBe(200);
     const open = await ask({ ...KEY, connection: 'close' }, '/health');
@@ -189,7 +189,7 @@ describe('a wrong key', () => {
     expect((await ask({ ...KEY, connection: 'close' })).status).toBe(429);
   });
 
-  it('costs beside a right one, and with authentication off where there is one to find', async () => {
+  it('is charged beside a correct one, and with authentication off while any key is configured', async () => {
     await start();
     for (let n = 0; n < BURST; n += 1)
       expect((await ask({ ...KEY, 'x-admin-api-key': `g${n}`, 'x-user-id': `u${n}` })).status).toBe(200);
@@ -201,7 +201,7 @@ describe('a wrong key', () => {
     expect((await ask({})).status).toBe(200);
   });
 
-  it('does not lock out a right one that proved itself lately from there, on any connection', async () => {
+  it('does not lock out a correct key that the address proved lately, on any connection', async () => {
     const clock = await start({ rate_limit: { burst: 50 } });
     const fresh = (headers: Record<string, string>, path?: string) =>
       ask({ ...headers, connection: 'close' }, path);
@@ -222,7 +222,7 @@ describe('a wrong key', () => {
     expect((await fresh(KEY)).status).toBe(429);
   });
 
-  it('locks out all once there were ten times as many, so that what proved itself cannot be found by trying', async () => {
+  it('locks out every key after ten times as many, so that guessing finds no proved key', async () => {
     await start();
     expect((await ask({ ...KEY, connection: 'close' })).status).toBe(200);
     for (let n = 0; n < 10 * BURST - 1; n += 1) await ask(guess(n));
@@ -234,7 +234,7 @@ describe('a wrong key', () => {
     expect((await ask({ ...KEY, connection: 'close' }, '/health')).text).not.toContain('version');
   });
 
-  it('leaves a connection alone that has proved its key', async () => {
+  it('does not lock out a connection that has proved its key', async () => {
     await start({ rate_limit: { burst: 50 } });
     const one = await import('node:net').then(({ connect }) =>
       connect(http.port, '127.0.0.1').setEncoding('utf8'),
@@ -252,20 +252,20 @@ describe('a wrong key', () => {
   });
 });
 
-describe('what counts', () => {
+describe('a counted call', () => {
   it('is every call that needs a key', () => {
     const free = ROUTES.filter(({ auth }) => auth === 'none' || auth === 'optional').map(({ id }) => id);
     expect(free.sort()).toEqual(['health', 'live', 'openapiJson', 'openapiYaml', 'ready']);
   });
 
-  it('is no probe, no description, no preflight', async () => {
+  it('is not a probe, a description or a preflight', async () => {
     await start();
     for (const path of ['/live', '/ready', '/health', '/openapi.json', '/openapi.yaml'])
       for (let n = 0; n < 3; n += 1) expect(await ask(KEY, path)).toMatchObject({ status: 200, limit: null });
     expect((await ask()).remaining).toBe('4');
   });
 
-  it('is nothing unless enabled', async () => {
+  it('does not exist unless the limit is enabled', async () => {
     await start({ rate_limit: { enabled: false } });
     for (let n = 0; n < 20; n += 1) expect(await ask()).toMatchObject({ status: 200, limit: null });
     for (let n = 0; n < 20; n += 1) expect((await ask(guessed(n))).status).toBe(401);
@@ -273,7 +273,7 @@ describe('what counts', () => {
   });
   const guessed = (n: number) => ({ 'x-api-key': `guess-${n}` });
 
-  it('keeps no key, owner or address in what it tells', async () => {
+  it('puts no key, owner or address into its statistics', async () => {
     await start();
     await ask({ ...KEY, 'x-user-id': 'ann-the-owner' });
     expect(JSON.stringify(http.control.rates.stats())).not.toMatch(/ann|127\.0|api-key/);

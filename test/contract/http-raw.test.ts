@@ -75,7 +75,7 @@ const SMUGGLING: Record<string, string> = {
   'an expectation': `${POST}Expect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}${NEXT}`,
 };
 
-describe('one answer and a closed connection for', () => {
+describe('gives one answer and closes the connection for', () => {
   it.each(Object.entries(SMUGGLING))('%s', async (_name, bytes) => {
     http.control.asked.length = 0;
     const { text, closed } = await rawExchange(http.port, bytes);
@@ -90,7 +90,7 @@ describe('one answer and a closed connection for', () => {
   });
 });
 
-describe('honest oddities', () => {
+describe('unusual but valid requests', () => {
   it.each([
     [
       'chunk extensions',
@@ -107,11 +107,15 @@ describe('honest oddities', () => {
       `GET http://localhost/api/v1/live HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`,
       200,
     ],
-    ['an upgrade that is not offered', `${GET}Connection: upgrade, close\r\nUpgrade: websocket\r\n\r\n`, 200],
+    [
+      'an upgrade that the server does not support',
+      `${GET}Connection: upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
+      200,
+    ],
     ['HTTP/1.0 without Host', 'GET /api/v1/live HTTP/1.0\r\n\r\n', 200],
     ['100-continue', `${POST}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{}`, 100],
     [
-      'identity coding',
+      'an identity content coding',
       `${POST}Connection: close\r\nContent-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}`,
       201,
     ],
@@ -125,7 +129,7 @@ describe('honest oddities', () => {
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(3);
   });
 
-  it('answers no garbage that follows a request under way with a second status line', async () => {
+  it('sends no second status line for garbage behind a running request', async () => {
     const body = '{"command":"wait","stream":true}';
     const request = `POST /api/v1/sandboxes/sb-1/exec HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const { text, closed } = await new Promise<{ text: string; closed: boolean }>((resolve) => {
@@ -146,7 +150,7 @@ describe('honest oddities', () => {
 });
 
 describe('slow clients', () => {
-  it('lose a connection on which no headers end', async () => {
+  it('lose a connection whose headers never end', async () => {
     const slow = Array.from({ length: 50 }, () => rawExchange(http.port, `${GET}X-A: `, 10_000));
     const silent = Array.from({ length: 50 }, () => rawExchange(http.port, '', 10_000));
     for (const { text, closed } of await Promise.all([...slow, ...silent])) {

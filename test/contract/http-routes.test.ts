@@ -52,7 +52,7 @@ describe('sandboxes', () => {
     expect(lastArgs()).toEqual([{}, {}]);
   });
 
-  it('takes no body that cannot be kept apart from another', async () => {
+  it('refuses the spawn body that is not an object of known fields', async () => {
     for (const body of [
       null,
       [],
@@ -89,7 +89,7 @@ describe('sandboxes', () => {
     expect(lastArgs()).toEqual([{ limit: 2, cursor: '2', 'metadata.purpose': 'ci' }]);
   });
 
-  it('gets, extends, destroys, prunes', async () => {
+  it('gets, extends, destroys and prunes', async () => {
     const id = await spawn();
     expect(await call('GET', `/sandboxes/${id}`)).toMatchObject({ status: 200, json: { id } });
     expect((await call('POST', `/sandboxes/${id}/extend`, { ttl: '2h' })).status).toBe(200);
@@ -141,7 +141,7 @@ describe('templates', () => {
     ['1', 400, undefined],
     ['"1" "2"', 400, undefined],
     ['', 400, undefined],
-  ])('takes If-Match %s as %d', async (tag, status, versions) => {
+  ])('reads If-Match %s as %d', async (tag, status, versions) => {
     await make();
     const answer = await call('PUT', '/templates/py', { image: 'i' }, { 'if-match': tag });
     expect(answer.status).toBe(status);
@@ -224,7 +224,7 @@ describe('exec', () => {
     },
   );
 
-  it('refuses what the request schema refuses', async () => {
+  it('refuses requests that the schema refuses', async () => {
     for (const body of [
       {},
       { command: '' },
@@ -238,10 +238,10 @@ describe('exec', () => {
   });
 });
 
-describe('commands on their own, and the console', () => {
+describe('detached commands and the console', () => {
   const one = `/sandboxes/${ID}/execs/ex-1`;
 
-  it('starts one and lists, gets and signals it', async () => {
+  it('starts a command, and lists, gets and signals it', async () => {
     expect(await call('POST', `/sandboxes/${ID}/exec`, { command: 'x', detach: true })).toMatchObject({
       status: 202,
       json: { exec_id: 'ex-aaaaaaaaaaaa' },
@@ -254,7 +254,7 @@ describe('commands on their own, and the console', () => {
     expect(lastArgs()).toEqual([{ id: ID, exec_id: 'ex-1' }, 'SIGTERM']);
   });
 
-  it('gives what is kept of its output', async () => {
+  it('returns the kept output', async () => {
     const { headers, text } = await call('GET', `${one}/output?encoding=base64`);
     expect(headers.get('content-type')).toBe('application/x-ndjson');
     expect(text.split('\n')[1]).toBe('{"stream":"stdout","data":"kept"}');
@@ -275,7 +275,7 @@ describe('commands on their own, and the console', () => {
     expect(http.control.asked).toEqual([]);
   });
 
-  it('gives the last lines, and follows with signs of life', async () => {
+  it('returns the last lines, and follows with keepalives', async () => {
     expect((await call('GET', `/sandboxes/${ID}/logs?lines=2`)).json).toEqual(['one', 'two']);
     expect(lastArgs()).toEqual([ID, 2]);
     const stop = new AbortController();
@@ -290,7 +290,7 @@ describe('commands on their own, and the console', () => {
 });
 
 describe('previews', () => {
-  it('are linked to as the call came', async () => {
+  it('get a link with the scheme and port of the call', async () => {
     const { status, json } = await call('POST', `/sandboxes/${ID}/previews`, { port: 8080 });
     expect([status, json]).toMatchObject([200, { url: expect.stringContaining(`//8080-${ID}.`) }]);
     expect(lastArgs()).toEqual([ID, 8080, { scheme: 'http', port: String(http.port) }]);
@@ -308,7 +308,7 @@ describe('previews', () => {
 describe('files', () => {
   const files = `/sandboxes/${ID}/files`;
 
-  it('writes by every way', async () => {
+  it('writes by every route and form', async () => {
     const bytes = Buffer.from([0, 255, 10, 13]);
     const written = (path: string, size: number) => ({
       status: 200,
@@ -347,7 +347,7 @@ describe('files', () => {
     expect(http.control.asked).toEqual([]);
   });
 
-  it('reads whole and in ranges', async () => {
+  it('reads a complete file and ranges', async () => {
     http.control.fileMap.set('/f', Buffer.from('0123456789'));
     const whole = await call('GET', `${files}?path=/f`);
     expect([
@@ -369,7 +369,7 @@ describe('files', () => {
     expect((await call('GET', files)).status).toBe(400);
   });
 
-  it('does the rest', async () => {
+  it('lists, finds, moves, changes and deletes', async () => {
     http.control.fileMap.set('/f', Buffer.from('x'));
     expect((await call('GET', `${files}/list`)).json).toHaveLength(1);
     expect(lastArgs()).toEqual([ID, '/', 1]);
@@ -400,7 +400,7 @@ describe('files', () => {
     }
   });
 
-  it('says when the disk is full', async () => {
+  it('reports a full disk', async () => {
     http.control.failing.set(
       'files.write',
       new ServiceError('resource_limit', 'The disk is full.', { status: 507 }),
@@ -430,7 +430,7 @@ describe('quotas', () => {
     expect((await call('DELETE', `${base}/a%C3%BC`)).status).toBe(200);
   });
 
-  it('refuse what is no quota', async () => {
+  it('refuse a body that is not a quota', async () => {
     for (const body of [{ max_sandboxes: -1 }, { max_sandboxes: 1.5 }, { max_ttl: 1 }, { owner_id: 'x' }, []])
       expect((await call('PUT', '/quotas/ann', body)).status).toBe(400);
     expect(http.control.asked).toEqual([]);
@@ -438,7 +438,7 @@ describe('quotas', () => {
 });
 
 describe('admission', () => {
-  it('is asked with what a spawn takes', async () => {
+  it('accepts the fields of a spawn', async () => {
     const { status, json } = await call('POST', '/sandboxes/admission', { ttl: '1h', owner_id: 'ann' });
     expect([status, (json as { queueable: boolean }).queueable]).toEqual([200, true]);
     expect(lastArgs()).toEqual([{ ttl: '1h', owner_id: 'ann' }]);
@@ -454,21 +454,21 @@ describe('providers and the system', () => {
     expect((await call('GET', '/providers/none')).status).toBe(404);
   });
 
-  it('says how full the pool is', async () => {
+  it('shows how full the pool is', async () => {
     expect(await call('GET', '/pool/status')).toMatchObject({
       status: 200,
       json: { enabled: true, vms: 1, max_vms: 10, total_users: 2, max_users_per_vm: 5 },
     });
   });
 
-  it('lists what sandboxes are restored from', async () => {
+  it('lists the snapshots that sandboxes start from', async () => {
     expect(await call('GET', '/snapshots')).toMatchObject({
       status: 200,
       json: [{ image: 'debian:12', kernel: '6.1.0', size: 4096, provider: 'microvm' }],
     });
   });
 
-  it('is alive, ready and healthy, or says so', async () => {
+  it('reports liveness, readiness and health', async () => {
     expect((await call('GET', '/live')).json).toMatchObject({ status: 'alive', version: '9.9.9' });
     expect((await call('GET', '/ready')).json).toMatchObject({ status: 'ready', total_providers: 1 });
     expect((await call('GET', '/health')).json).toMatchObject({ status: 'ok', uptime_seconds: 1 });
@@ -480,12 +480,12 @@ describe('providers and the system', () => {
     http.control.healthy = true;
   });
 
-  it('tells events', async () => {
+  it('returns events', async () => {
     const { status, text } = await call('GET', '/events?follow=false');
     expect([status, text]).toEqual([200, 'retry: 2000\nid: 0\n\n']);
   });
 
-  it('tells numbers, for programs, for monitors and for people', async () => {
+  it('returns metrics as JSON and as text, and diagnostics', async () => {
     expect((await call('GET', '/metrics')).json).toMatchObject({ store: { status: 'ok' } });
     const text = await call('GET', '/metrics/prometheus');
     expect([text.headers.get('content-type'), text.text]).toEqual([
@@ -550,7 +550,7 @@ describe('failures', () => {
     ['GET', '/admin/providers/test', 'POST'],
     ['DELETE', '/sandboxes/prune', 'POST'],
     ['GET', '/sandboxes/admission', 'POST'],
-  ])('%s %s is 405 with Allow', async (method, path, allow) => {
+  ])('%s %s answers 405 with Allow', async (method, path, allow) => {
     expect(await error(path, { method })).toMatchObject({
       status: 405,
       allow,
@@ -558,7 +558,7 @@ describe('failures', () => {
     });
   });
 
-  it('says which name is reserved', async () => {
+  it('names the reserved name', async () => {
     const { body } = await error('/quotas/summary', { method: 'PUT' });
     expect(body.message).toBe('This path does not support this method: the name summary is reserved.');
   });
@@ -571,12 +571,12 @@ describe('failures', () => {
     '/sandboxes/x/nothing',
     '/SANDBOXES',
     '/administrators',
-  ])('%s is 404', async (path) => {
+  ])('%s answers 404', async (path) => {
     const { status, body, id } = await error(path);
     expect([status, body.code, body.request_id]).toEqual([404, 'not_found', id]);
   });
 
-  it('takes no empty id: a slash too many destroys nothing', async () => {
+  it('refuses an empty id: an extra slash destroys nothing', async () => {
     expect(await error('/sandboxes/', { method: 'DELETE' })).toMatchObject({
       status: 404,
       body: { code: 'not_found' },
@@ -584,7 +584,7 @@ describe('failures', () => {
     expect(http.control.asked).toEqual([]);
   });
 
-  it('echoes a harmless request id and replaces any other', async () => {
+  it('echoes a valid request id and replaces any other', async () => {
     const ask = async (given: string) =>
       (await error('/nope', { headers: { 'x-request-id': given } })).body.request_id;
     expect(await ask('Trace.1_2-3')).toBe('Trace.1_2-3');
@@ -592,7 +592,7 @@ describe('failures', () => {
       expect(await ask(bad)).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('hides faults of ours and logs their cause under the id', async () => {
+  it('hides internal errors and logs their cause under the request id', async () => {
     http.control.failing.set('sandboxes.get', new Error('/secret/path: SQLITE_CORRUPT'));
     const { status, body } = await error('/sandboxes/x');
     expect([status, body.code]).toEqual([500, 'internal']);
@@ -603,7 +603,7 @@ describe('failures', () => {
     expect(String(line?.fields.cause)).toContain('SQLITE_CORRUPT');
   });
 
-  it('raises no alarm for what is no fault of ours', async () => {
+  it('logs no error for a failure that is not internal', async () => {
     http.logger.lines.length = 0;
     const full = new ServiceError('resource_limit', 'The disk of the sandbox is full.', { status: 507 });
     http.control.failing.set('sandboxes.get', full);
@@ -627,7 +627,7 @@ describe('failures', () => {
     expect(http.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('writes one access line a request, probes at debug, and no path', async () => {
+  it('writes one access line a request, at debug for probes, and never the path', async () => {
     http.logger.lines.length = 0;
     await error('/sandboxes/sb-secretname');
     await (await fetch(`${http.base}/live`)).text();

@@ -58,7 +58,7 @@ async function refused(ws: WebSocket) {
 }
 
 describe('WebSockets of several owners', () => {
-  it('are shared: a lone owner may have all, and gives way to others', async () => {
+  it('are shared: a lone owner may hold all, and gives them up for other owners', async () => {
     const few = await startHttp({ maxSockets: 4 });
     few.control.sandboxMap.set(ID, fakeSandbox(ID));
     const closed: string[] = [];
@@ -80,7 +80,7 @@ describe('WebSockets of several owners', () => {
 });
 
 describe('the handshake', () => {
-  it('is an ordinary request to whoever asks without it', async () => {
+  it('answers 426 to an ordinary request', async () => {
     const answer = await fetch(http.url + PATH);
     expect([answer.status, answer.headers.get('upgrade')]).toEqual([426, 'websocket']);
     expect(await answer.json()).toMatchObject({ code: 'bad_request' });
@@ -89,8 +89,8 @@ describe('the handshake', () => {
   it.each([
     ['no key', 'keyed', {}, 401],
     ['a wrong key', 'keyed', { headers: { 'x-api-key': 'x' } }, 401],
-    ['a foreign page', 'http', { origin: 'https://evil.example.com' }, 403],
-    ['a bad owner', 'http', { headers: { 'x-user-id': 'a/b' } }, 400],
+    ['a page of another origin', 'http', { origin: 'https://evil.example.com' }, 403],
+    ['an invalid owner', 'http', { headers: { 'x-user-id': 'a/b' } }, 400],
     ['another version', 'http', { protocolVersion: 8 }, 400],
   ] as const)('is refused for %s in the shape of every error', async (_, which, options, status) => {
     const answer = await refused(
@@ -112,7 +112,7 @@ describe('the handshake', () => {
     expect(await refused(other)).toMatchObject({ status: 200, body: { status: 'alive' } });
   });
 
-  it('takes listed pages, our own, and a key as a subprotocol', async () => {
+  it('accepts listed pages, our own pages, and a key as a subprotocol', async () => {
     const start = { type: 'start', command: 'flood 0' };
     for (const origin of ['https://app.example.com', http.url])
       expect(await conversation(socketTo(http, { origin }), start)).toMatchObject({ code: 1000 });
@@ -127,7 +127,7 @@ describe('the handshake', () => {
     expect(JSON.stringify(keyed.logger.lines)).not.toContain(name);
   });
 
-  it('leaves requests that offer another protocol to be served', async () => {
+  it('serves requests that offer another protocol', async () => {
     const offer =
       'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n';
     const get = `GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\n${offer}\r\n`;
@@ -152,7 +152,7 @@ describe('a handshake behind another request', () => {
 describe('a conversation', () => {
   const cat = { type: 'start', command: 'cat' };
 
-  it('starts, takes input in every form, and ends with the exit', async () => {
+  it('starts, takes input in every form, and ends with the exit code', async () => {
     const text = { type: 'stdin', data: 'tür \ud83d' };
     const base64 = { type: 'stdin', data: Buffer.from('b64 ').toString('base64'), encoding: 'base64' };
     const { said, code } = await conversation(
@@ -171,7 +171,7 @@ describe('a conversation', () => {
     expect(asked('live.resize')[0]?.args).toEqual([8, 9]);
   });
 
-  it('says when the command waits for the end of its input', async () => {
+  it('reports that the command waits for the end of its input', async () => {
     const { said } = await conversation(
       socketTo(http),
       { type: 'start', command: 'buffered' },
@@ -182,7 +182,7 @@ describe('a conversation', () => {
     expect(said.at(-1)).toMatchObject({ type: 'exit', exit_code: 0 });
   });
 
-  it('gives output as bytes when asked', async () => {
+  it('sends output as bytes on request', async () => {
     const { said, binary } = await conversation(
       socketTo(http),
       { ...cat, binary: true },
@@ -193,7 +193,7 @@ describe('a conversation', () => {
     expect(said.map(({ type }) => type)).toEqual(['started', 'exit']);
   });
 
-  it('passes signals on, also behind input that nobody takes', async () => {
+  it('passes signals on, also behind input that the command does not read', async () => {
     const { said } = await conversation(
       socketTo(http),
       { type: 'start', command: 'stuck' },
@@ -203,7 +203,7 @@ describe('a conversation', () => {
     expect(said.at(-1)).toMatchObject({ type: 'exit', exit_code: 143, signal: 'SIGTERM' });
   });
 
-  it('kills the command when the client goes', async () => {
+  it('kills the command when the client leaves', async () => {
     const ws = socketTo(http);
     ws.on('open', () => send(ws, cat));
     await once(ws, 'message');
@@ -212,9 +212,9 @@ describe('a conversation', () => {
   });
 
   it.each([
-    ['no start', { type: 'stdin', data: '' }],
+    ['a first message that is not a start', { type: 'stdin', data: '' }],
     ['bytes first', Buffer.from('x')],
-    ['no JSON', '{'],
+    ['a message that is not JSON', '{'],
     ['a list', '[]'],
     ['an unknown field', { ...cat, stream: true }],
     ['standard input as text', { ...cat, stdin: 'x' }],
@@ -232,9 +232,9 @@ describe('a conversation', () => {
   it.each([
     ['a second start', cat],
     ['an unknown type', { type: 'exec' }],
-    ['a name of every object', { type: 'constructor' }],
-    ['a size of words', { type: 'resize', cols: 'x', rows: 1 }],
-    ['bad base64', { type: 'stdin', data: '*', encoding: 'base64' }],
+    ['a field name from Object.prototype', { type: 'constructor' }],
+    ['a size that is not a number', { type: 'resize', cols: 'x', rows: 1 }],
+    ['invalid base64', { type: 'stdin', data: '*', encoding: 'base64' }],
   ])('ends with %s after the start', async (_, message) => {
     const { said, code } = await conversation(socketTo(http), cat, message);
     expect(said.at(-1)).toMatchObject({ type: 'error', code: 'bad_request' });
@@ -242,7 +242,7 @@ describe('a conversation', () => {
     await until('the kill', () => http.control.signals.at(-1)?.aborted === true);
   });
 
-  it('says what the service could not do', async () => {
+  it('reports the error of the service', async () => {
     http.control.failing.set('exec.open', new ServiceError('unavailable', 'Not now.'));
     const { said, code } = await conversation(socketTo(http), cat);
     expect([said, code]).toEqual([[{ type: 'error', code: 'unavailable', message: 'Not now.' }], 1011]);
@@ -252,7 +252,7 @@ describe('a conversation', () => {
     expect(limited.said).toEqual([{ type: 'error', code: 'resource_limit', message: 'Too long.', details }]);
   });
 
-  it('ends on frames that break the protocol or are too large', async () => {
+  it('ends at frames that break the protocol or are too large', async () => {
     const big = await conversation(socketTo(http), cat, Buffer.alloc(1024 * 1024 + 1));
     expect(big.code).toBe(1009);
     const raw = connect(http.port, '127.0.0.1');
@@ -291,7 +291,7 @@ describe('flow and time', () => {
     expect([code, made()]).toEqual([1000, 2000]);
   });
 
-  it('says on stderr that a deadline ended the command, in the way that was asked for', async () => {
+  it('reports on stderr that a deadline ended the command, as text or bytes', async () => {
     const start = { type: 'start', command: 'late' };
     const notice = `exec timeout: ${ID}\n`;
     const { said } = await conversation(socketTo(http), start);
@@ -310,7 +310,7 @@ describe('flow and time', () => {
     expect(bytes).toEqual([Buffer.concat([Buffer.of(2), Buffer.from(notice)])]);
   });
 
-  it('stops a client whose input nobody takes', async () => {
+  it('stops reading from a client whose input the command does not read', async () => {
     const ws = socketTo(http);
     await once(ws, 'open');
     send(ws, { type: 'start', command: 'stuck' });
@@ -321,7 +321,7 @@ describe('flow and time', () => {
     await until('the abort', () => http.control.signals.at(-1)?.aborted === true);
   });
 
-  it('gives up on a client that never starts, and on one that does not answer pings', async () => {
+  it('closes a client that never starts, and one that answers no pings', async () => {
     const clock = fakeClock();
     const slow = await startHttp({ clock });
     slow.control.sandboxMap.set(ID, fakeSandbox(ID));
@@ -346,7 +346,7 @@ describe('flow and time', () => {
     await slow.server.close(0);
   });
 
-  it('tells clients that the server goes away', async () => {
+  it('notifies clients that the server stops', async () => {
     const going = await startHttp();
     going.control.sandboxMap.set(ID, fakeSandbox(ID));
     const ws = socketTo(going);

@@ -49,7 +49,7 @@ describe('a stop', () => {
     expect(http.server.close(0)).toBe(closed);
   });
 
-  it('ends what does not finish in time', async () => {
+  it('ends calls that do not finish in time', async () => {
     const http = await startHttp();
     const running = exec(http.base, { command: 'wait' }).catch((error: unknown) => error);
     await until('it runs', () => http.control.signals.length > 0);
@@ -58,7 +58,7 @@ describe('a stop', () => {
     await until('the signal aborts', () => http.control.signals[0]?.aborted);
   });
 
-  it('is over when the last stream is, though its client keeps the connection', async () => {
+  it('is over with the last stream, though its client keeps the connection', async () => {
     const http = await startHttp();
     let finish: (() => void) | undefined;
     http.control.exec.stream = async () =>
@@ -90,7 +90,7 @@ describe('a stop', () => {
   });
 });
 
-it('says when its port is taken', async () => {
+it('reports a port that is in use', async () => {
   const http = await startHttp();
   await expect(startHttp({ server: { port: http.port } })).rejects.toMatchObject({
     code: 'unavailable',

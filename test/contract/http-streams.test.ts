@@ -37,7 +37,7 @@ const bytes = { 'content-type': 'application/octet-stream' };
 const json = { 'content-type': 'application/json' };
 
 describe('raw uploads', () => {
-  it('pass through as they are, with and without a length', async () => {
+  it('arrive unchanged, with and without a length', async () => {
     const content = Buffer.from(Array.from({ length: 3 * MEBIBYTE }, (_, i) => (i * 7) % 256));
     for (const headers of [{ ...bytes, 'content-length': String(content.length) }, bytes]) {
       const request = open('PUT', `${FILES}/raw`, headers);
@@ -51,7 +51,7 @@ describe('raw uploads', () => {
     }
   });
 
-  it('of no bytes make an empty file, with and without a length', async () => {
+  it('without bytes make an empty file, with and without a length', async () => {
     for (const [path, headers] of [
       ['/none', { ...bytes, 'content-length': '0' }],
       ['/chunked', { ...bytes, 'transfer-encoding': 'chunked' }],
@@ -75,7 +75,7 @@ describe('raw uploads', () => {
     expect(http.control.fileMap.has('/big')).toBe(false);
   });
 
-  it('over the limit without a length are cut off, and nothing is left', async () => {
+  it('over the limit without a length are cut off and leave no file', async () => {
     const request = open('PUT', `${FILES}/big`, bytes);
     request.on('error', () => {});
     Readable.from(Array.from({ length: 20 }, () => Buffer.alloc(MEBIBYTE))).pipe(request);
@@ -143,7 +143,7 @@ describe('downloads', () => {
     ).toBe(true);
   });
 
-  it('stop being read when the client leaves', async () => {
+  it('stop reading the file when the client leaves', async () => {
     let content: Readable | undefined;
     const read = http.control.files.read;
     http.control.fileMap.set('/f', Buffer.alloc(12 * MEBIBYTE));
@@ -179,7 +179,7 @@ describe('a streamed exec', () => {
     await until('the signal aborts', () => http.control.signals.at(-1)?.aborted);
   });
 
-  it('waits for a reader that does not read', async () => {
+  it('waits for a client that does not read', async () => {
     let made = 0;
     const stream = http.control.exec.stream;
     http.control.exec.stream = async () =>
@@ -203,14 +203,14 @@ describe('a streamed exec', () => {
     http.control.exec.stream = stream;
   });
 
-  it('carries a flood whole', async () => {
+  it('carries a flood of output completely', async () => {
     const text = await textOf(await answer(start('flood 300')));
     const lines = text.trim().split('\n');
     expect([lines.length, text.length > 300 * 65_536]).toEqual([302, true]);
     expect(JSON.parse(lines.at(-1)!)).toMatchObject({ stream: 'exit' });
   });
 
-  it('ends the connection, not the answer, when it breaks in the middle', async () => {
+  it('breaks the connection, not the answer, when the command is lost', async () => {
     const stream = http.control.exec.stream;
     http.control.exec.stream = async () =>
       (async function* () {
@@ -221,7 +221,7 @@ describe('a streamed exec', () => {
     http.control.exec.stream = stream;
   });
 
-  it('of a client that left before the answer is aborted', async () => {
+  it('ends when its client leaves before the answer', async () => {
     const before = http.control.signals.length;
     const request = open('POST', '/sandboxes/sb-x/exec', json);
     request.on('error', () => {});
@@ -240,8 +240,8 @@ describe('large JSON files', () => {
   });
 });
 
-describe('a body that comes too slowly', () => {
-  it('costs the client its connection', async () => {
+describe('a body that arrives too slowly', () => {
+  it('closes the connection of the client', async () => {
     const clock = fakeClock();
     const slow = await startHttp({ clock });
     const socket = connect(slow.port, '127.0.0.1').setEncoding('utf8');

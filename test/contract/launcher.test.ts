@@ -60,7 +60,7 @@ const isThere = (pid: number) =>
   existsSync(`/proc/${pid}`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
 describeWith(['cc'], 'the launcher', () => {
-  it('that stalls runs nothing of what was answered as failed, and is replaced', async () => {
+  it('that stalls never runs the launches that were reported as failed, and is replaced', async () => {
     const { folder, launcher, pid } = impatient();
     const marker = join(folder, 'ran');
     await launcher.launch(order(join(folder, 'a'), 'exit 1'), never);
@@ -77,7 +77,7 @@ describeWith(['cc'], 'the launcher', () => {
     expect(existsSync(marker)).toBe(true);
   });
 
-  it('takes launches that run along, and only then says that they have failed', async () => {
+  it('ends its running launches before it reports them as failed', async () => {
     const { folder, launcher, pid } = impatient();
     const seen = join(folder, 'launch');
     const answer = await launcher.launch(
@@ -88,7 +88,7 @@ describeWith(['cc'], 'the launcher', () => {
     expect([isThere(Number(readFileSync(seen, 'utf8'))), isThere(pid())]).toEqual([false, false]);
   });
 
-  it('drops what it has not begun when its server is gone, and finishes what it has', async () => {
+  it('finishes only the started launch when its server is gone', async () => {
     const folder = temporaryFolder();
     const [begun, late] = [join(folder, 'begun'), join(folder, 'late')];
     const child = spawn(AGENT, ['launcher'], { stdio: ['pipe', 'pipe', 'ignore'] });

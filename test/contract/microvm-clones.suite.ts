@@ -49,7 +49,7 @@ export function pythonClones(count: number): void {
     return { id: ref.id, off, facts: stdout.trim().split('\n') };
   };
 
-  it('share no secret of Python and no identity, and know the time within a second', async () => {
+  it('share no random numbers and no identity, and know the time within a second', async () => {
     const seen: Awaited<ReturnType<typeof clone>>[] = [];
     while (seen.length < count) seen.push(await clone());
     for (const { id, facts } of seen) expect(facts.slice(3)).toEqual([id, id]);

@@ -27,8 +27,8 @@ const host = realHost('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/
 const clock = realClock();
 const secret = Buffer.from('fedcba9876543210');
 
-describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'a guest told by a disk', () => {
-  it('boots, and has that disk no longer', async () => {
+describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'a guest with its settings on a disk', () => {
+  it('boots, and no longer has that disk', async () => {
     const plan = await planIn(temporaryFolder());
     const program = (await host.which(QEMU.program)) as string;
     const monitor = await host.detach(program, withSettingsDisk(plan));

@@ -107,7 +107,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
     expect(warnings()).toEqual([]);
   });
 
-  it('know what time it is, to the second', async () => {
+  it('know the time to the second', async () => {
     const id = await spawned();
     const before = Date.now() / 1000;
     const [seconds] = await ask(id, 'date +%s');
@@ -117,7 +117,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
     await destroyed(id);
   });
 
-  it('keep what they write to themselves', async () => {
+  it('do not share their writes', async () => {
     const [one, two] = [await spawned(), await spawned()];
     await ask(one, 'echo mine > /root/file; echo mine > /tmp/file; sync');
     expect(await ask(two, 'ls /root /tmp')).not.toContain('file');
@@ -126,7 +126,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
     await Promise.all([one, two].map(destroyed));
   });
 
-  it('are no longer opened by what opened the saved one, and their template can be written by nobody', async () => {
+  it('do not accept the secret of the saved guest, and their template is read-only', async () => {
     const [folder = ''] = templates();
     const [template] = (await provider.snapshots?.(signal)) ?? [];
     expect(template).toMatchObject({ image: 'busybox', kernel: expect.stringMatching(/^\d/) });
@@ -142,7 +142,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
     await destroyed(id);
   });
 
-  it('are started by the next server from what this one saved', async () => {
+  it('start on the next server from the snapshot of this one', async () => {
     const next = place.provider({}, { logger: log });
     const { mtimeMs } = statSync(join(templates()[0] ?? '', 'memory'));
     const id = freshId();
@@ -155,8 +155,8 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
 
   it.each([
     ['cut short', (file: string) => truncateSync(file, 1024 * 1024)],
-    ['of other content', (file: string) => writeFileSync(file, 'x', { flag: 'r+' })],
-  ])('are not started from a memory file %s: it is saved again', async (_how, spoil) => {
+    ['with other content', (file: string) => writeFileSync(file, 'x', { flag: 'r+' })],
+  ])('do not start from a memory file %s: the server saves it again', async (_how, spoil) => {
     await whole();
     const before = warnings().length;
     const file = join(templates()[0] ?? '', 'memory');
@@ -169,7 +169,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
     await whole();
   });
 
-  it('are booted when the snapshot cannot be restored', async () => {
+  it('boot when the snapshot cannot be restored', async () => {
     const before = warnings().length;
     const [folder = ''] = templates();
     // As if the state had been saved by another monitor: its record fits, but it cannot be read.
@@ -192,7 +192,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
     await Promise.all(ids.map(destroyed));
   });
 
-  it('are booted where the configuration says so', async () => {
+  it('boot where the configuration turns snapshots off', async () => {
     const booting = place.provider({ snapshots: false }, { logger: log });
     const id = freshId();
     await booting.create(runtimeSpec(id, { memory_mb: 160 }), signal);

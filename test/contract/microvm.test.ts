@@ -66,7 +66,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
     providerContract({ ...promises, ...BEHIND_WORKER }, () => worker.ground(ground()));
   });
 
-  it('clear disks that a reboot has left without their run folders', async () => {
+  it('remove disks that a reboot left without their run folders', async () => {
     const disk = join(place.home, 'data/overlays', basename(place.runs), 'sb-before.1');
     writeFileSync(disk, 'x');
     const next = other();
@@ -74,7 +74,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
     await until('it is gone', () => !existsSync(disk));
   });
 
-  it('bound their monitors, which are in cgroups from their first instruction', async () => {
+  it('bound their monitors by cgroups from the first instruction', async () => {
     const id = freshId();
     await provider.create(runtimeSpec(id, { memory_mb: 128 }), soon());
     const own = readFileSync(`/proc/${pid(`${id}.1`)}/cgroup`, 'utf8').split('\n');
@@ -97,7 +97,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
     expect(machineRemains(place, id)).toEqual([]);
   });
 
-  it('host no pools', async () => {
+  it('do not host pools', async () => {
     expect(provider.hostsPools ?? false).toBe(false);
     const pool = runtimeSpec(freshId(), { role: 'pool' });
     await expect(provider.create(pool, soon())).rejects.toMatchObject({ code: 'not_implemented' });

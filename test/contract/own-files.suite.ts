@@ -10,7 +10,7 @@ const ENDS = ['/proc/self/fd', '/proc/thread-self/fd', '/dev/fd'].flatMap((folde
 
 /** `open` gives a session with a sandbox that this suite may write to. */
 export function ownFiles(open: () => Promise<SandboxIo>, home = '/workspace'): void {
-  it('file work reaches neither memory nor descriptors of its own process', async () => {
+  it('file operations reach neither memory nor descriptors of the agent', async () => {
     const io = await open();
     const { files } = io;
     for (const path of SEEN) await expect(files.read(path, { offset: 0 }), path).rejects.toThrow();

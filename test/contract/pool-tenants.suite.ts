@@ -46,7 +46,7 @@ print(count, flush=True)
 `;
 
 export function tenantsAreApart(tenants: () => Tenants, { seen }: Unstopped): void {
-  it('stops a tenant each way it tries to reach another', async () => {
+  it('stops every attempt of a tenant to reach another', async () => {
     const { ann, bob } = tenants();
     const secret = `${ann.user.home}/secret`;
     await ann.files.write(secret, Buffer.from('secret'), { mode: 0o666 });
@@ -62,14 +62,14 @@ export function tenantsAreApart(tenants: () => Tenants, { seen }: Unstopped): vo
     await victim.exit;
   });
 
-  it('stops a tenant each way it tries to get out', async () => {
+  it('stops every attempt of a tenant to get out', async () => {
     const { bob } = tenants();
     const host_files = ['/etc/shadow', '/root'];
     const facts = { canary: 'svc-no-canary', host_pid: process.pid, host_port: 1, host_files };
     expect(notStopped(await attempts(bob, 'escapes', facts, bob.user.home))).toEqual({});
   });
 
-  it('bounds the processes and, where the kernel can, the room of each tenant', async () => {
+  it('bounds the processes and, where the kernel can, the disk space of each tenant', async () => {
     const { ann, bob } = tenants();
     const bomb = await runInside(bob, ['/usr/bin/python3', '-c', BOMB]);
     expect(Number(bomb.stdout)).toBeGreaterThan(100);
@@ -86,7 +86,7 @@ export function tenantsAreApart(tenants: () => Tenants, { seen }: Unstopped): vo
     expect((await bob.files.list(bob.user.home, 1)).length).toBe(0);
   });
 
-  it('leaves nothing of a tenant that has gone', async () => {
+  it('leaves no process or file of a tenant that left', async () => {
     const { ann, hostUid } = tenants();
     const uid = hostUid + ann.user.uid;
     await ann.exec({ ...spec(['/bin/sh', '-c', 'setsid sleep 600 & echo > f; chmod 0 f .']), detach: true })
@@ -98,7 +98,7 @@ export function tenantsAreApart(tenants: () => Tenants, { seen }: Unstopped): vo
     expect(await ann.files.list(ann.user.home, 3)).toEqual([]);
   });
 
-  it('gives terminals to those they are for', async () => {
+  it('gives a tenant a terminal of its own', async () => {
     const exec = tenants().ann.exec({
       ...spec(['/bin/sh', '-c', 'echo x > $(tty) && echo fine']),
       pty: { rows: 24, cols: 80 },

@@ -40,30 +40,33 @@ const says = (bytes: string, keeps = false) => {
 };
 const OK = 'HTTP/1.1 200 OK\r\n';
 
-describe('an answer is refused as a whole', () => {
+describe('an answer is refused entirely', () => {
   it.each([
     ['nothing', ''],
-    ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
-    ['another HTTP', 'HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nhi'],
-    ['half a head', `${OK}Content-Le`],
+    ['not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+    ['another HTTP version', 'HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nhi'],
+    ['an incomplete head', `${OK}Content-Le`],
     ['endless headers', `${OK}${'X: y\r\n'.repeat(20_000)}`],
-    ['headers of which some are dropped', `${OK}${'X:\r\n'.repeat(2500)}\r\n`],
+    ['more headers than Node keeps', `${OK}${'X:\r\n'.repeat(2500)}\r\n`],
     ['an endless header', `${OK}X: ${'y'.repeat(100_000)}`],
     ['an endless status line', `HTTP/1.1 200 ${'y'.repeat(100_000)}`],
     ['two lengths', `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nhix`],
-    ['length and coding', `${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`],
-    ['a length that is none', `${OK}Content-Length: 2x\r\n\r\nhi`],
+    [
+      'both a length and a coding',
+      `${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
+    ],
+    ['an invalid length', `${OK}Content-Length: 2x\r\n\r\nhi`],
     ['a negative length', `${OK}Content-Length: -2\r\n\r\nhi`],
     ['another coding', `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`],
-    ['a coding last that is not chunked', `${OK}Transfer-Encoding: chunked, gzip\r\n\r\nhi`],
+    ['a last coding that is not chunked', `${OK}Transfer-Encoding: chunked, gzip\r\n\r\nhi`],
     ['a folded header', `${OK}A: b\r\n c\r\nContent-Length: 0\r\n\r\n`],
     ['a NUL', `${OK}A: b\0c\r\nContent-Length: 0\r\n\r\n`],
     ['a bare line feed', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nhi'],
     [
-      'a protocol that nobody asked for',
+      'a protocol that was not requested',
       'HTTP/1.1 101 Up\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nraw',
     ],
-    ['a switch to nothing', 'HTTP/1.1 101 Up\r\n\r\n'],
+    ['a switch to no protocol', 'HTTP/1.1 101 Up\r\n\r\n'],
     ['a status of 0', 'HTTP/1.1 000 Zero\r\nContent-Length: 0\r\n\r\n'],
     ['a status of 999', 'HTTP/1.1 999 Much\r\nContent-Length: 0\r\n\r\n'],
     ['a flood of interim answers', `${'HTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n'.repeat(200)}${OK}\r\n`],
@@ -74,7 +77,7 @@ describe('an answer is refused as a whole', () => {
   });
 });
 
-describe('an answer ends where it says', () => {
+describe('an answer ends at its stated length', () => {
   it.each([
     ['a second answer behind it', `${OK}Content-Length: 2\r\n\r\nhi${OK}Content-Length: 3\r\n\r\nbad`, 'hi'],
     ['more than its length', `${OK}Content-Length: 2\r\n\r\nhi and more`, 'hi'],
@@ -83,7 +86,7 @@ describe('an answer ends where it says', () => {
       `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n${OK}\r\nbad`,
       'hi',
     ],
-    ['a body where there is none', 'HTTP/1.1 204 No\r\nContent-Length: 5\r\n\r\nhello', ''],
+    ['a body where none is allowed', 'HTTP/1.1 204 No\r\nContent-Length: 5\r\n\r\nhello', ''],
     [
       'a few interim answers before it',
       `HTTP/1.1 100 C\r\n\r\nHTTP/1.1 103 H\r\n\r\n${OK}Content-Length: 2\r\n\r\nhi`,
@@ -111,8 +114,8 @@ describe('an answer ends where it says', () => {
 
   it.each([
     ['less than its length', `${OK}Content-Length: 20\r\n\r\nhi`],
-    ['an end among its chunks', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhi`],
-    ['a chunk that is none', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\nzz\r\n`],
+    ['an end between its chunks', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhi`],
+    ['an invalid chunk', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\nzz\r\n`],
   ])('and breaks off visibly with %s', async (_, bytes) => {
     says(bytes);
     await expect(visit(http.port, HOST)).rejects.toThrow(/aborted|hang up|ECONNRESET/);
@@ -129,23 +132,23 @@ describe('WebSockets', () => {
   const UP = 'HTTP/1.1 101 Up\r\nConnection: Upgrade\r\n';
 
   it.each([
-    ['without a word of it', `${UP}Upgrade: websocket\r\n\r\n`],
+    ['without an accept header', `${UP}Upgrade: websocket\r\n\r\n`],
     [
-      'with another word',
+      'with a wrong accept header',
       `${UP}Upgrade: websocket\r\nSec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n`,
     ],
     [
       'to another protocol',
       `${UP}Upgrade: h2c\r\nSec-WebSocket-Accept: ICX+Yqv66kxgM0FcWaLWlFLwTAI=\r\n\r\n`,
     ],
-  ])('are not joined when the guest agrees %s', async (_, bytes) => {
+  ])('are not opened when the guest agrees %s', async (_, bytes) => {
     says(bytes);
     const { text } = await ask();
     expect(text).toMatch(/^HTTP\/1\.1 502 /);
     expect(text.match(/HTTP\/1\.1 \d+/g)).toHaveLength(1);
   });
 
-  it('that are refused end the connection: nothing behind them is a request', async () => {
+  it('that the guest refuses end the connection: no later bytes become a request', async () => {
     const paths: string[] = [];
     speak = (socket, first) => {
       paths.push(first.split(' ')[1] ?? '');
@@ -158,7 +161,7 @@ describe('WebSockets', () => {
 });
 
 describe('silence', () => {
-  it('is not waited for longer than two minutes', async () => {
+  it('before an answer ends the request after two minutes', async () => {
     const clock = fakeClock();
     const own = await startHttp({ server, clock });
     own.control.previews.ports.set(80, (guest.address() as AddressInfo).port);
@@ -175,7 +178,7 @@ describe('silence', () => {
     await own.server.close(0);
   });
 
-  it('in a body is given up later, and ends the connection', async () => {
+  it('inside a body ends the connection later', async () => {
     const clock = fakeClock();
     const own = await startHttp({ server, clock });
     own.control.previews.ports.set(80, (guest.address() as AddressInfo).port);

@@ -58,7 +58,7 @@ const plain = (text: string) => (_: IncomingMessage, response: ServerResponse) =
 const echo = (request: IncomingMessage, response: ServerResponse) => void request.pipe(response);
 
 describe('requests', () => {
-  it('reach the port with method, path, query, headers and body as they are', async () => {
+  it('reach the port with method, path, query, headers and body unchanged', async () => {
     answer = echo;
     const path = '/a//b/..%2f/%zz?x=%20&&y';
     const found = await visit(open.port, `${name(8080)}:1234`, path, {
@@ -75,7 +75,7 @@ describe('requests', () => {
     });
   });
 
-  it('carry the way they came, and nothing that only claims to be it', async () => {
+  it('carry their true origin in forwarding headers, never a claimed one', async () => {
     answer = plain('');
     const headers = {
       ...{ 'X-Forwarded-For': '6.6.6.6', 'X-Forwarded-Proto': 'https', X_Forwarded_Host: 'evil.test' },
@@ -97,7 +97,7 @@ describe('requests', () => {
     });
   });
 
-  it('never carry what is ours or of the connection', async () => {
+  it('never carry our credentials or the headers of the connection', async () => {
     answer = plain('');
     const headers = {
       ...{
@@ -147,7 +147,7 @@ describe('requests', () => {
     socket.destroy();
   });
 
-  it('do not fill memory while a visitor does not read, nor while a guest does not', async () => {
+  it('do not fill memory while a visitor or a guest does not read', async () => {
     const piece = Buffer.alloc(256 * 1024);
     let sent = 0;
     answer = (_, response) => {
@@ -180,7 +180,7 @@ describe('requests', () => {
     seen[1]?.socket.destroy();
   });
 
-  it('share a connection of the visitor, and each has one of the guest', async () => {
+  it('share the connection of the visitor, and each opens one to the guest', async () => {
     answer = plain('x');
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     for (let n = 0; n < 3; n++)
@@ -191,8 +191,8 @@ describe('requests', () => {
 
   it.each([
     ['without a body', 'GET', ''],
-    ['whose body has begun', 'POST', 'Content-Length: 1000000\r\n\r\nbegun'],
-  ])('%s end at the guest when the visitor goes', async (_, method, rest) => {
+    ['whose body has started', 'POST', 'Content-Length: 1000000\r\n\r\nbegun'],
+  ])('%s end at the guest when the visitor leaves', async (_, method, rest) => {
     const socket = connect(open.port, '127.0.0.1');
     socket.write(`${method} / HTTP/1.1\r\nHost: ${name(8080)}\r\n${rest || '\r\n'}`);
     await until('the guest is asked', () => seen.length === 1);
@@ -203,12 +203,12 @@ describe('requests', () => {
   it.each([
     ['a second Host', `GET / HTTP/1.1\r\nHost: ${name(8080)}\r\nHost: localhost\r\n\r\n`, 400],
     [
-      'another host in its address',
+      'another host in the request target',
       `GET http://localhost/api/v1/live HTTP/1.1\r\nHost: ${name(8080)}\r\n\r\n`,
       400,
     ],
     [
-      'both lengths',
+      'both a length and a coding',
       `POST / HTTP/1.1\r\nHost: ${name(8080)}\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       400,
     ],
@@ -234,7 +234,7 @@ describe('requests', () => {
       400,
     ],
     [
-      'a bad chunk',
+      'an invalid chunk',
       `POST / HTTP/1.1\r\nHost: ${name(8080)}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
       400,
     ],
@@ -243,8 +243,12 @@ describe('requests', () => {
     ['a NUL', `GET / HTTP/1.1\r\nHost: ${name(8080)}\r\nA: b\0c\r\n\r\n`, 400],
     ['TRACE', `TRACE / HTTP/1.1\r\nHost: ${name(8080)}\r\n\r\n`, 405],
     ['CONNECT', `CONNECT ${name(8080)}:80 HTTP/1.1\r\nHost: ${name(8080)}\r\n\r\n`, 405],
-    ['a head too large', `GET / HTTP/1.1\r\nHost: ${name(8080)}\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
-  ])('with %s are refused and never reach it whole', async (_, bytes, status) => {
+    [
+      'a head that is too large',
+      `GET / HTTP/1.1\r\nHost: ${name(8080)}\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`,
+      431,
+    ],
+  ])('with %s are refused and never reach the port complete', async (_, bytes, status) => {
     answer = plain('reached');
     // The end of the first three is plain: what follows is a request of its own.
     const isFramed = /^(?:GET \/ HTTP\/1\.1\r\nHost: \S+\r\nHost|GET http|TRACE)/.test(bytes);
@@ -254,7 +258,7 @@ describe('requests', () => {
     expect(text.includes('reached')).toBe(isFramed);
   });
 
-  it('of other methods and to * pass too', async () => {
+  it('with other methods and to * pass too', async () => {
     answer = (request, response) => void response.end(`${request.method} ${request.url}`);
     expect(await visit(open.port, name(8080), '/x', { method: 'PROPFIND' })).toMatchObject({
       text: 'PROPFIND /x',
@@ -272,7 +276,7 @@ describe('requests', () => {
 });
 
 describe('answers', () => {
-  it('come as they are, without what is of the connection, an order to a proxy, or a cookie for others', async () => {
+  it('arrive without headers of the connection, orders to a proxy, and cookies for others', async () => {
     answer = (_, response) => {
       response.writeHead(418, 'A Teapot', [
         ...[
@@ -327,7 +331,7 @@ describe('answers', () => {
       expect(found.headers[gone]).toBeUndefined();
   });
 
-  it('are events as they happen, and end with the server', async () => {
+  it('carry events as they happen, and end with the server', async () => {
     const own = await startHttp({ server });
     own.control.previews.ports.set(8080, (guest.address() as AddressInfo).port);
     let push: ServerResponse | undefined;
@@ -350,7 +354,7 @@ describe('answers', () => {
     expect(own.control.previews.tunnels.size).toBe(0);
   });
 
-  it('that come before the body is read leave the connection in order', async () => {
+  it('before the end of the body leave the connection usable', async () => {
     answer = (request, response) => {
       response.writeHead(413).end('too much');
       request.resume();
@@ -367,7 +371,7 @@ describe('answers', () => {
 });
 
 describe('names', () => {
-  it('of previews never reach the API, and no other name reaches a preview', async () => {
+  it('of previews never reach the API, and other names never reach a preview', async () => {
     answer = plain('guest');
     for (const host of [name(8080), name(8080).toUpperCase(), `${name(8080)}.`, `${name(8080)}:7423`])
       expect(await visit(open.port, host, '/api/v1/live')).toMatchObject({ text: 'guest' });
@@ -397,7 +401,7 @@ describe('names', () => {
       expect(await visit(open.port, host, '/api/v1/live')).toMatchObject({ status: 403 });
   });
 
-  it('mean nothing where no domain is set', async () => {
+  it('of previews mean nothing without a configured domain', async () => {
     const bare = await startHttp();
     expect(await visit(bare.port, name(8080), '/api/v1/live')).toMatchObject({ status: 403 });
     expect(await visit(bare.port, `8080-${ID}.localhost`, '/api/v1/live')).toMatchObject({ status: 200 });
@@ -407,7 +411,7 @@ describe('names', () => {
   it.each([
     ['text/html,*/*', 'text/html', '<h1>'],
     ['application/json', 'application/json', '"code":"unavailable"'],
-  ])('of ports where nothing listens say so to %s', async (accept, type, words) => {
+  ])('of ports where nothing listens explain this to %s', async (accept, type, words) => {
     const found = await visit(open.port, name(9), '/<script>', { headers: { accept } });
     expect(found).toMatchObject({ status: 502, text: expect.stringContaining(words) });
     expect(found.headers['content-type']).toContain(type);
@@ -422,7 +426,7 @@ describe('signed access', () => {
     visit(shut.port, name(port), path, { headers, method });
   const token = (port = 8080, id = ID, ms = 60_000) => shut.control.previews.token(id, port, ms);
 
-  it('refuses who has no link, without asking for the sandbox', async () => {
+  it('refuses a visitor without a link, without a look at the sandbox', async () => {
     shut.control.asked.length = 0;
     const wrong = [
       token(8081),
@@ -441,7 +445,7 @@ describe('signed access', () => {
     expect(shut.control.asked).toEqual([]);
   });
 
-  it('turns a link into a cookie of this host alone', async () => {
+  it('turns a link into a cookie for this host only', async () => {
     answer = (request, response) => void response.end(request.url);
     const found = await ask(`/a?x=1&svc_preview=${token()}&y=2`);
     expect(found.status).toBe(302);
@@ -462,12 +466,12 @@ describe('signed access', () => {
     expect(secure.headers['set-cookie']?.[0]).toMatch(/^__Host-svc_preview=.*; Secure$/);
   });
 
-  it('sends nobody elsewhere', async () => {
+  it('never redirects to another host', async () => {
     for (const path of ['//evil.test/x', '/\\evil.test/x', '///evil.test/x'])
       expect((await ask(`${path}?svc_preview=${token()}`)).headers.location).toBe('/evil.test/x');
   });
 
-  it('takes the link itself where a redirect would lose the request', async () => {
+  it('accepts the link without a redirect where one would lose the request', async () => {
     answer = (request, response) => void response.end(`${request.method} ${request.url}`);
     expect(await ask(`/p?svc_preview=${token()}`, {}, 'POST')).toMatchObject({ text: 'POST /p' });
   });
@@ -512,7 +516,7 @@ describe('WebSockets', () => {
       headers: { host: name(8080), ...headers },
     });
 
-  it('are joined, with what was said before the guest had agreed', async () => {
+  it('open, and carry the bytes that were sent before the guest agreed', async () => {
     const ws = to({ 'X-API-Key': API_KEY }, [
       'svc.v1',
       `svc.key.${Buffer.from(API_KEY).toString('base64url')}`,
@@ -529,7 +533,7 @@ describe('WebSockets', () => {
     expect((await once(ws, 'close'))[0]).toBe(4001);
   });
 
-  it('get the answer of a guest that does not agree', async () => {
+  it('get the answer of a guest that refuses', async () => {
     answer = (_, response) => void response.writeHead(403).end('no');
     guest.prependOnceListener('upgrade', (_, socket) =>
       socket.end('HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno'),
@@ -551,7 +555,7 @@ describe('WebSockets', () => {
     expect(seen).toEqual([]);
   });
 
-  it('of other protocols are plain requests', async () => {
+  it('to other protocols are plain requests', async () => {
     answer = (request, response) => void response.end(String(request.headers.upgrade));
     const { text } = await rawExchange(
       open.port,
@@ -571,7 +575,7 @@ describe('WebSockets', () => {
 });
 
 describe('many at once', () => {
-  it('of one sandbox are bounded, others are not touched', async () => {
+  it('of one sandbox are bounded without an effect on others', async () => {
     const waiting: ServerResponse[] = [];
     answer = (_, response) => void waiting.push(response);
     const all = Array.from({ length: 128 }, () => visit(open.port, name(8080)));
@@ -586,7 +590,7 @@ describe('many at once', () => {
   });
 });
 
-it('the log names the preview and holds no address', async () => {
+it('the log names the preview without its address', async () => {
   answer = plain('');
   await visit(open.port, name(8080), '/secret-path?svc_preview=abc');
   await until('the line', () => open.logger.lines.some(({ fields }) => fields.port === 8080));

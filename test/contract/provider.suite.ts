@@ -76,7 +76,7 @@ async function withRuntime(
 
 /** A runtime at work. */
 function living(ground: () => ProviderGround): void {
-  it('reports that it can, also when asked twice', async () => {
+  it('reports healthy, also in a second probe', async () => {
     const { provider } = ground();
     // A busy host may take too long over the first.
     await until('it can', async () => (await provider.probe(soon())).healthy, 100_000);
@@ -99,7 +99,7 @@ function living(ground: () => ProviderGround): void {
 
 /** What it does for the server that has it. */
 function alone(ground: () => ProviderGround): void {
-  it('finds runtimes again after a restart, and never those of another server', async () => {
+  it('finds its runtimes again after a restart, never those of another server', async () => {
     const { provider, restarted, stranger } = ground();
     const [next, other] = [restarted(), stranger()];
     await withRuntime(ground(), async ({ id, runtime_id }) => {
@@ -117,7 +117,7 @@ function alone(ground: () => ProviderGround): void {
     });
   });
 
-  it('makes an attempt once: a second create is a conflict and harms nothing', async () => {
+  it('creates an attempt once: a second create is a conflict and changes nothing', async () => {
     const { provider, spec } = ground();
     await withRuntime(ground(), async ({ id }) => {
       await expect(provider.create(spec(id), soon())).rejects.toMatchObject({ code: 'conflict' });
@@ -125,7 +125,7 @@ function alone(ground: () => ProviderGround): void {
     });
   });
 
-  it('destroys the attempt that is named, once or twice, also without its runtime_id', async () => {
+  it('destroys the named attempt, once or twice, also without its runtime_id', async () => {
     const { provider } = ground();
     await withRuntime(ground(), async ({ id, runtime_id }) => {
       await provider.destroy({ id, epoch: 2 }, soon());
@@ -153,7 +153,7 @@ function onWorker(ground: () => ProviderGround): void {
     });
   });
 
-  it('carries streams whole in both directions, also many at a time', async () => {
+  it('carries streams completely in both directions, also many at a time', async () => {
     await withRuntime(ground(), async ({ io }) => {
       const session = await io();
       const sum = await Promise.all(
@@ -172,7 +172,7 @@ function onWorker(ground: () => ProviderGround): void {
     });
   });
 
-  it('makes an attempt once: a second create repeats the answer', async () => {
+  it('creates an attempt once: a second create repeats the answer', async () => {
     const { provider, spec } = ground();
     await withRuntime(ground(), async ({ id, runtime_id, io }) => {
       const session = await io();
@@ -181,7 +181,7 @@ function onWorker(ground: () => ProviderGround): void {
     });
   });
 
-  it('destroys the runtime that is named, once or twice, and starts none under its lease again', async () => {
+  it('destroys the named runtime, once or twice, and starts none under its lease again', async () => {
     const { provider, spec } = ground();
     await withRuntime(ground(), async ({ id, runtime_id }) => {
       const other = provider.destroy({ runtime_id: `${runtime_id}-other`, id, epoch: 1 }, soon());
@@ -201,7 +201,7 @@ function onWorker(ground: () => ProviderGround): void {
 
 /** One attempt, one runtime. */
 function making({ moments, outlasts }: Promises, ground: () => ProviderGround): void {
-  it('leaves nothing when aborted at any moment', async () => {
+  it('leaves nothing behind when aborted at any moment', async () => {
     const { provider, spec, left } = ground();
     const ids: string[] = [];
     for (const ms of moments) {
@@ -223,11 +223,11 @@ function making({ moments, outlasts }: Promises, ground: () => ProviderGround): 
 
 /** What becomes of runtimes behind its back. */
 function ending({ behindWorker = false }: Promises, ground: () => ProviderGround): void {
-  it('clears what somebody has frozen', async () => {
+  it('destroys a runtime that is frozen', async () => {
     await withRuntime(ground(), ({ runtime_id }) => ground().freeze(runtime_id));
   });
 
-  it('calls what died stopped, opens no session with it, and clears it', async () => {
+  it('reports a dead runtime as stopped, opens no session with it, and destroys it', async () => {
     const { provider, kill } = ground();
     await withRuntime(ground(), async ({ id, runtime_id, io }) => {
       await kill(runtime_id);
@@ -240,7 +240,7 @@ function ending({ behindWorker = false }: Promises, ground: () => ProviderGround
 }
 
 function watching(ground: () => ProviderGround): void {
-  it('tells of ends and removals', async () => {
+  it('reports ends and removals', async () => {
     const { provider, kill } = ground();
     const heard: RuntimeEvent[] = [];
     const stop = new AbortController();
@@ -260,7 +260,7 @@ function watching(ground: () => ProviderGround): void {
 }
 
 function networks(ground: () => ProviderGround): void {
-  it('gives no network but its own loopback when none is asked for', async () => {
+  it('gives only a loopback network with network: none', async () => {
     const look = ['/bin/sh', '-c', 'tail -n +3 /proc/net/dev'];
     await withRuntime(
       ground(),
@@ -276,7 +276,7 @@ function networks(ground: () => ProviderGround): void {
 function memory(who: Exclude<Promises['memory'], 'nobody'>, ground: () => ProviderGround): void {
   const hog = ['/bin/sh', '-c', 'head -c 200000000 /dev/zero | tail -c 199999999 | wc -c'];
 
-  it(`bounds memory: ${who} ends, and what is left is seen as it is`, async () => {
+  it(`bounds memory: ${who} ends, and the reported state is true`, async () => {
     const { provider } = ground();
     await withRuntime(
       ground(),

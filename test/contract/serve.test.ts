@@ -74,7 +74,7 @@ describeWith(['unshare', 'root'], 'the server and its client', () => {
     removeFolder(home);
   });
 
-  it('carries files both ways and tells the truth about them', async () => {
+  it('carries files both ways and reports their true size and mode', async () => {
     const bytes = randomBytes(5_000_000);
     expect(await client.files.write(id, '/workspace/a/b c%2F.bin', bytes, { mode: '640' })).toEqual({
       status: 'written',
@@ -105,7 +105,7 @@ describeWith(['unshare', 'root'], 'the server and its client', () => {
     expect(sha256(Buffer.concat(parts))).toBe(sha256(await client.files.read(id, '/workspace/r')));
   });
 
-  it('kills the command of a client that leaves its stream', async () => {
+  it('kills the command when its client leaves the stream', async () => {
     const runs = async () => (await client.exec(id, { command: 'pgrep -f "sleep 471[1]"' })).exit_code === 0;
     for await (const line of client.execStream(id, { command: 'exec sleep 4711' })) {
       expect(line.stream).toBe('start');
@@ -115,7 +115,7 @@ describeWith(['unshare', 'root'], 'the server and its client', () => {
     await until('it is gone', async () => !(await runs()));
   });
 
-  it('answers as described, well or ill', async () => {
+  it('answers as described, with success or failure', async () => {
     const ask = async (
       method: string,
       path: string,
@@ -167,7 +167,7 @@ describeWith(['unshare', 'root'], 'the server and its client', () => {
     ]);
   });
 
-  it('does not share its database, and finds its sandboxes again', async () => {
+  it('refuses a second server on its database, and finds its sandboxes after a restart', async () => {
     await expect(start()).rejects.toMatchObject({ code: 'conflict' });
     await client.files.write(id, '/workspace/kept', Buffer.from('still here'));
     await server.close();
@@ -176,7 +176,7 @@ describeWith(['unshare', 'root'], 'the server and its client', () => {
     expect((await client.files.read(id, '/workspace/kept')).toString()).toBe('still here');
   });
 
-  it('logged no fault and no key', () => {
+  it('logs no error and no key', () => {
     expect(logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
     expect(JSON.stringify(logger.lines)).not.toContain(API_KEY);
   });

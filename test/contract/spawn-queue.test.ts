@@ -70,7 +70,7 @@ it('starts 10,000 in turn: by age within an owner, round robin between owners', 
   expect(await depth()).toBe(0);
 }, 300_000);
 
-it('answers each of 10,000 by its limit, and starts none afterwards', async () => {
+it('answers each of 10,000 within its wait limit, and starts none afterwards', async () => {
   const { control, provider, store } = await plane('3s');
   const spawn = () => control.sandboxes.spawn({}, owned('ann'), {}, forever);
   const running = await Promise.all(Array.from({ length: PLACES }, spawn));

@@ -21,7 +21,7 @@ describeWith(['systemd-analyze'], 'the units of deploy/systemd', () => {
   });
   afterAll(() => removeFolder(folder));
 
-  it.each(units)('%s holds nothing that systemd does not know', async (unit) => {
+  it.each(units)('%s holds only directives that systemd knows', async (unit) => {
     const { stderr } = await run('systemd-analyze', ['verify', '--man=no', join(folder, unit)]);
     expect(stderr.split('\n').filter((line) => line.includes(unit))).toEqual([]);
   });
@@ -31,7 +31,7 @@ describeWith(['systemd-analyze'], 'the units of deploy/systemd', () => {
   });
 
   // Sandboxes are below the unit's own cgroup (cgroups.test.ts): a limit here would be one for all of them, and the server.
-  it.each(['svc.service', 'svc-worker.service'])('%s sets no limit of memory, and says why', (unit) => {
+  it.each(['svc.service', 'svc-worker.service'])('%s sets no memory limit, and gives the reason', (unit) => {
     const unitText = readFileSync(join(SOURCE, unit), 'utf8');
     expect(unitText).not.toMatch(/^Memory(Max|High|SwapMax)=/m);
     expect(unitText).toMatch(/^# No MemoryMax: .* cgroups below this unit's/m);

@@ -40,7 +40,7 @@ async function serve(home: string, env: Record<string, string>) {
 }
 
 describeWith(['root', 'unshare'], 'userspace health', () => {
-  it('fails when an interpreter of languages is missing', async () => {
+  it('fails when a language interpreter is missing', async () => {
     const ask = await serve(makeHome(), { SVC_PROVIDERS_USERSPACE_LANGUAGES: 'sh,no-such-language' });
     expect(JSON.parse((await ask('/health')).text)).toMatchObject({
       checks: { providers: { status: 'failed' } },

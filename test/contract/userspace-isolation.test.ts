@@ -66,13 +66,13 @@ for (const runner of ['unshare', 'bwrap'] as const) {
 
     ownFiles(async () => io);
 
-    it('is stopped each way it tries', async () => {
+    it('is stopped in every escape attempt', async () => {
       const outcomes = await attempts(io, 'escapes', host.facts);
       expect(Object.keys(outcomes).length).toBeGreaterThan(50);
       expect(notStopped(outcomes)).toEqual({});
     });
 
-    it('says what it is', async () => {
+    it('names itself in /etc/os-release', async () => {
       const { stdout } = await runInside(io, [
         'sh',
         '-c',
@@ -81,7 +81,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       expect(stdout.trim()).toMatch(/^svc-sandbox .*svc sandbox$/);
     });
 
-    it('holds no privilege', async () => {
+    it('holds no privileges', async () => {
       const { stdout } = await runInside(io, ['/bin/cat', '/proc/self/status', '/proc/1/status']);
       const sets = stdout.match(/^Cap\w+:\s+(\w+)$/gm) ?? [];
       expect(sets).toHaveLength(10);
@@ -105,7 +105,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       expect(taken).toBe(0);
     });
 
-    it('is taken by the kernel before its agent', async () => {
+    it('is killed before its agent when memory runs out', async () => {
       const { stdout } = await runInside(io, [
         '/bin/cat',
         '/proc/self/oom_score_adj',
@@ -114,7 +114,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       expect(stdout).toBe('500\n0\n');
     });
 
-    it('gets only its share of the terminals of the kernel', async () => {
+    it('gets only its share of the terminals of the host', async () => {
       const { stdout } = await runInside(io, ['/usr/bin/python3', '-c', TERMINALS]);
       expect(stdout).toBe('256 ENOSPC\n');
     });
@@ -127,7 +127,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
     // bubblewrap bounds bytes alone; there files count as memory of the sandbox.
     // bubblewrap has no option for it.
     if (runner === 'unshare')
-      it('has a bound of files on all that it may write', async () => {
+      it('has a limit on the number of files it may write', async () => {
         const look = `
 import os
 for line in open('/proc/mounts'):
@@ -140,7 +140,7 @@ for line in open('/proc/mounts'):
         expect(stdout.trim().split('\n').sort()).toEqual(['/dev/shm True', '/tmp True', '/workspace True']);
       });
 
-    it('is held by its limits: a fork bomb, a memory hog and a full disk end by themselves', async () => {
+    it('stays within its limits: a fork bomb, a memory hog and a full disk end by themselves', async () => {
       const bombed = await runInside(io, ['/usr/bin/python3', '-c', BOMB]);
       expect(bombed.exit_code).toBe(137);
       expect(Number(bombed.stdout)).toBeGreaterThan(50);

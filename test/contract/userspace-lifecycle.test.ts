@@ -80,7 +80,7 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
       providerContract({ ...promises, ...BEHIND_WORKER }, () => worker.ground(ground()));
     });
 
-    it('says what really runs', async () => {
+    it('report what really runs', async () => {
       const id = freshId();
       const made = await provider.create(
         runtimeSpec(id, { image: 'alpine:latest', memory_mb: 1024 }),
@@ -102,7 +102,7 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
       expect(existsSync(join(folder, `${id}.1`))).toBe(false);
     });
 
-    it('are cleared from what a crash or a reboot left', async () => {
+    it('remove what a crash or a reboot left behind', async () => {
       const [bare, rebooted] = [freshId(), freshId()];
       mkdirSync(join(folder, `${bare}.1`));
       expect(await provider.list(soon())).toMatchObject([{ id: bare, state: 'stopped' }]);
@@ -118,7 +118,7 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
       expect(remains({ home: place.home }, [bare, rebooted])).toEqual(NOTHING);
     });
 
-    it('of a trial cut short are listed by none, and cleared by the next server when it first lists', async () => {
+    it('of an interrupted trial are not listed, and removed by the first list of the next server', async () => {
       const [id, bare] = ['trial-00bb', join(folder, 'trial-00aa.0')];
       await provider.create(runtimeSpec(id, { epoch: 0 }), soon());
       mkdirSync(bare);
@@ -129,7 +129,7 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
       expect(existsSync(bare)).toBe(false);
     });
 
-    it('of a trial that a stop cuts short are gone with it', async () => {
+    it('of a trial that a stop interrupts end with it', async () => {
       const own = userspaceHome();
       const brief = own.provider({ runner });
       const probing = brief.probe(soon());
@@ -141,7 +141,7 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
       own.remove();
     });
 
-    it('never kill a process that has a number of theirs by chance', async () => {
+    it('never kill a foreign process that got one of their numbers', async () => {
       const id = freshId();
       await provider.create(runtimeSpec(id), soon());
       const record = join(folder, `${id}.1`, 'runtime.json');
@@ -153,7 +153,7 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
       await provider.destroy({ id, epoch: 1 }, soon());
     });
 
-    it('keep a workspace on disk apart, and remove it however deep or closed it is', async () => {
+    it('keep a workspace on disk separate, and remove it however deep or protected it is', async () => {
       const onDisk = place.provider({ runner, workspace: 'disk', max_disk_mb: 8 });
       const id = freshId();
       await onDisk.create(runtimeSpec(id), soon());

@@ -58,7 +58,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
 }
 
 describeWith(['root', 'unshare'], 'the VM of a pool with workspaces on disk', () => {
-  it('keeps them in a folder that goes with it', async () => {
+  it('keeps them in a folder that it removes at its end', async () => {
     const place = userspaceHome();
     const id = freshId();
     const provider = place.provider({ runner: 'unshare', workspace: 'disk' });

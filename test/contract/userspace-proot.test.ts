@@ -55,7 +55,7 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     );
   const sh = (io: SandboxIo, line: string) => runInside(io, ['/bin/sh', '-c', line]);
 
-  it('promises nothing, and says so with every spawn', async () => {
+  it('promises no isolation, and warns of this with every spawn', async () => {
     const { isolation } = provider.describe();
     expect(new Set(Object.values(isolation))).toEqual(new Set(['none']));
     expect(Object.keys(isolation)).toEqual([
@@ -76,7 +76,7 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     await provider.destroy({ id, epoch: 1 }, soon());
   });
 
-  it('runs commands and keeps files, also with calls younger than proot, never as uid 0', async () => {
+  it('runs commands and keeps files, also with system calls newer than proot, never as uid 0', async () => {
     const id = freshId();
     await provider.create(runtimeSpec(id), soon());
     const io = await provider.attach({ id, epoch: 1 }, soon());
@@ -110,7 +110,7 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     return provider.attach({ id, epoch: 1 }, soon());
   });
 
-  it('takes everything along when it is destroyed, a daemon that hid itself too', async () => {
+  it('ends every process when it is destroyed, also a hidden daemon', async () => {
     const id = freshId();
     await provider.create(runtimeSpec(id), soon());
     const io = await provider.attach({ id, epoch: 1 }, soon());
@@ -121,7 +121,7 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     expect(await markedProcesses('none', uid)).toEqual([]);
   });
 
-  it('whose tracer is killed is lost, serves nobody, and its strays are ended', async () => {
+  it('whose tracer is killed is lost, serves no call, and its stray processes end', async () => {
     const id = freshId();
     await provider.create(runtimeSpec(id), soon());
     const io = await provider.attach({ id, epoch: 1 }, soon());
@@ -145,7 +145,7 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
   });
 
-  it('that never got as far as a record is ended by its mark, even stopped', async () => {
+  it('that never wrote a record is ended by its mark, even when stopped', async () => {
     const id = freshId();
     const folder = join('/run/svc', short, `${id}.1`);
     mkdirSync(folder);

@@ -86,7 +86,7 @@ it('names the key that spawned and the key that destroyed, everywhere', async ()
   for (const text of everything) expect(text).not.toContain(CANARY);
 });
 
-it('names the service where no caller acted', async () => {
+it('names the service as actor where no caller acted', async () => {
   const { id } = await user().spawn({ ttl: '1s' });
   await until('it has expired', async () => (await ended(id))?.ended_at !== undefined);
   expect(await ended(id)).toMatchObject({ end_reason: 'expired', ended_by: 'system:expired' });

@@ -29,7 +29,7 @@ afterAll(async () => {
   removeHome(home);
 });
 
-it('keeps every admin call over a clean stop at once after it', async () => {
+it('keeps the record of every admin call when the server stops at once', async () => {
   const ask = api(server.url).call;
   expect((await ask('GET', '/admin/audit')).status).toBe(401);
   expect((await ask('GET', '/admin/nothing', undefined, { 'user-agent': '=HYPERLINK("x")' })).status).toBe(
@@ -49,7 +49,7 @@ it('keeps every admin call over a clean stop at once after it', async () => {
   ]);
 });
 
-it('shows it as a table, JSON and CSV', async () => {
+it('shows the audit as a table, JSON and CSV', async () => {
   const table = await cli('audit', '--status', '404', '--since', '1h');
   expect([table.code, table.stdout]).toEqual([0, expect.stringContaining('/api/v1/admin/nothing')]);
   const json = await cli('audit', '--json', '--limit', '2');
@@ -65,7 +65,7 @@ it('checks providers', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ userspace: { healthy: true, latency_ms: expect.any(Number) } });
 });
 
-it('limits calls, and tells a client when to come back', async () => {
+it('limits calls, and tells a client when to retry', async () => {
   await server.stop();
   await start(LIMITS);
   const { call } = api(server.url, { 'x-api-key': KEYS.SVC_AUTH_API_KEY });

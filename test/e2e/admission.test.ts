@@ -32,7 +32,7 @@ describeWith(['unshare'], '500 spawns at once', () => {
     removeHome(server.home);
   });
 
-  it('never run one too many, and all are answered', async () => {
+  it('never exceed the limits, and all get an answer', async () => {
     const db = new Sqlite(join(server.home, 'svc.db'), { readonly: true });
     const counts = db.prepare<[], { owner_id: string; count: number }>(
       "SELECT owner_id, count(*) AS count FROM sandboxes WHERE state NOT IN ('destroyed', 'error') GROUP BY owner_id",

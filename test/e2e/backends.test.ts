@@ -68,7 +68,7 @@ describeWith(['bwrap', 'root'], 'a server over backends', () => {
     await client.files.write(id, '/workspace/a', Buffer.from('kept'));
   });
 
-  it('hosted: has terminals, and commands that run on their own', async () => {
+  it('hosted: runs terminals and detached commands', async () => {
     const terminal = await client.openExec(made.hosted, { command: 'read word; exit 4', tty: true });
     const events: ExecEvent[] = [];
     for await (const event of terminal.events()) {
@@ -108,12 +108,12 @@ describeWith(['bwrap', 'root'], 'a server over backends', () => {
     expect(words).toMatch(kind === 'custom' ? /starts the command when standard input ends/ : /^$/);
   });
 
-  it('custom: says what it has not', async () => {
+  it('custom: answers not_implemented to a detached command', async () => {
     const call = client.execs.detach(made.custom, { command: 'true' });
     await expect(call).rejects.toMatchObject({ code: 'not_implemented' });
   });
 
-  it('finds them again when it starts again', async () => {
+  it('finds its sandboxes again after a restart', async () => {
     await client.close();
     await server.stop();
     await open(server.home);
@@ -130,7 +130,7 @@ describeWith(['bwrap', 'root'], 'a server over backends', () => {
     expect(lines.at(-1)).toMatchObject({ stream: 'exit', exit_code: 5 });
   });
 
-  it('gives no sandbox what another one has, whatever the backend says', async () => {
+  it('gives no sandbox the runtime of another, whatever the backend says', async () => {
     const { hosted: id } = made;
     const [sandboxID] = hosted.sandboxes.keys();
     hosted.instead = (req, res) => {
@@ -145,12 +145,12 @@ describeWith(['bwrap', 'root'], 'a server over backends', () => {
     expect(await client.exec(id, { command: 'cat a' })).toMatchObject({ stdout: 'kept' });
   });
 
-  it('ends them at their backends', async () => {
+  it('ends its sandboxes at their backends', async () => {
     for (const provider of KINDS) await client.destroy(made[provider]);
     expect([...custom.sandboxes.keys(), ...hosted.sandboxes.keys()]).toEqual([]);
   });
 
-  it('lists them, and says in words that their backends are gone', async () => {
+  it('lists its backends, and explains when they are unreachable', async () => {
     expect(await client.system.providers()).toMatchObject(
       expect.arrayContaining([
         expect.objectContaining({ kind: 'custom', healthy: true }),
@@ -163,14 +163,14 @@ describeWith(['bwrap', 'root'], 'a server over backends', () => {
     expect(other).toMatchObject({ healthy: false, error: expect.stringMatching(/cannot be reached/) });
   });
 
-  it('has loaded the library of hosted', async () => {
+  it('loads the library of hosted backends', async () => {
     await server.stop();
     expect(loaded(server.home).some(isLibrary)).toBe(true);
   });
 });
 
 describe('a server without backends', () => {
-  it('never loads the library of hosted', async () => {
+  it('never loads the library of hosted backends', async () => {
     const home = makeHome();
     mkdirSync(coverage(home));
     try {

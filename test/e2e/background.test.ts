@@ -44,7 +44,7 @@ const backgroundExecs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     removeHome(server.home);
   });
 
-  it('run on without anybody, are read twice, and end with their status', async () => {
+  it('continue without a client, show their output twice, and end with their status', async () => {
     const { id } = await client.spawn();
     const exec_id = await client.execs.detach(id, {
       command: 'echo out; echo err >&2; read x < /workspace/go; exit 7',
@@ -66,7 +66,7 @@ const backgroundExecs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     expect(remains(server, [id])).toEqual(NOTHING);
   });
 
-  it('outlive a killed server and take signals from the next', async () => {
+  it('outlive a killed server and accept signals from the next', async () => {
     const { id } = await client.spawn();
     const command = 'trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.05; done';
     const exec_id = await client.execs.detach(id, { command });
@@ -88,7 +88,7 @@ const backgroundExecs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     expect(remains(server, [id])).toEqual(NOTHING);
   });
 
-  it('keep the newest MiB of what they write, and say that older is gone', async () => {
+  it('keep the newest MiB of their output, and report that older output is missing', async () => {
     const { id } = await client.spawn();
     const exec_id = await client.execs.detach(id, { command: 'seq 1 400000' });
     await until('its end', async () => (await client.execs.get(id, exec_id)).state === 'exited');
@@ -101,7 +101,7 @@ const backgroundExecs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     await client.destroy(id);
   });
 
-  it('write to the console, which can be followed until the sandbox ends', async () => {
+  it('write to the console, which a client can follow until the sandbox ends', async () => {
     const { id } = await client.spawn();
     await client.execs.detach(id, { command: 'echo first; echo second' });
     await until(
@@ -121,7 +121,7 @@ const backgroundExecs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     expect(remains(server, [id])).toEqual(NOTHING);
   });
 
-  it('leaving what is followed leaves the command running', async () => {
+  it('continue when a client stops following them', async () => {
     const { id } = await client.spawn();
     const exec_id = await client.execs.detach(id, { command: 'while :; do echo x; sleep 0.05; done' });
     for await (const line of client.execs.output(id, exec_id, { follow: true }))
@@ -139,7 +139,7 @@ const backgroundExecs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     expect(remains(server, [id])).toEqual(NOTHING);
   });
 
-  it('refuse what would contradict itself', async () => {
+  it('refuse contradictory options', async () => {
     const { id } = await client.spawn();
     for (const more of [{ stream: true }, { stdin: 'x' }, { encoding: 'utf8' as const }])
       await expect(client.execs.detach(id, { command: 'true', ...more })).rejects.toMatchObject({

@@ -72,7 +72,7 @@ const refused = async (method: string, path: string, body?: unknown, headers?: R
   keep('errors', answer.body);
 };
 
-it('takes secrets in headers and addresses of calls that it refuses', async () => {
+it('receives secrets in headers and addresses of calls that it refuses', async () => {
   await refused('GET', '/sandboxes', undefined, { 'x-api-key': canary(5) });
   await refused('GET', '/admin/audit', undefined, { 'x-admin-api-key': canary(6) });
   await refused('GET', '/admin/audit', undefined, { authorization: `Bearer ${canary(7)}` });
@@ -95,7 +95,7 @@ it('takes secrets in headers and addresses of calls that it refuses', async () =
   await refused('POST', '/sandboxes', 'x', { ...key(), 'content-type': `text/x; token=${canary(17)}` });
 });
 
-it('takes secrets in bodies that it refuses', async () => {
+it('receives secrets in bodies that it refuses', async () => {
   const post = async (body: string) => {
     const answer = await api(server.url).raw('/sandboxes', {
       method: 'POST',
@@ -117,7 +117,7 @@ it('takes secrets in bodies that it refuses', async () => {
   await post(JSON.stringify({ ttl: canary(22) }));
 });
 
-it('takes secrets in sandboxes, commands, files and templates', async () => {
+it('receives secrets in sandboxes, commands, files and templates', async () => {
   const client = api(server.url, key());
   const { id } = await client.spawn({
     env: { DB_PASSWORD: canary(23) },
@@ -151,7 +151,7 @@ function namedKey(answer: KeyWithSecret): string {
   return secret;
 }
 
-it.each(['svc', 'e2b'])('makes, takes and rotates named keys of the form %s', async (format) => {
+it.each(['svc', 'e2b'])('creates, accepts and rotates named keys of the form %s', async (format) => {
   const env = { ...server.env, SVC_SERVER: server.url, SVC_API_KEY: CANARIES[1]! };
   const cli = async (...args: string[]) => {
     const run = await runCli(['key', ...args, '--json'], env);
@@ -200,7 +200,7 @@ it('keeps no secret of arguments in exec records', async () => {
   await client.destroy(id);
 });
 
-it('takes secrets in configurations that it refuses', async () => {
+it('receives secrets in configurations that it refuses', async () => {
   writeFileSync(
     broken,
     `auth:\n  api_kee: ${canary(38)}\n  enabled: ${CANARIES[38]}\n  api_key: ${CANARIES[38]}\n  api_key: ${CANARIES[38]}\n`,
@@ -215,7 +215,7 @@ it('takes secrets in configurations that it refuses', async () => {
   keep('bundle', readFileSync(join(home, 'broken.json'), 'utf8'));
 });
 
-it('is told nothing of them: log, diagnostics, metrics, audit, errors, arguments, bundle', async () => {
+it('shows none of the secrets: log, diagnostics, metrics, audit, errors, arguments, bundle', async () => {
   for (const path of [
     '/admin/diagnostics?logs=true',
     '/admin/metrics',

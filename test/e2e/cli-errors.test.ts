@@ -25,7 +25,7 @@ describe('without a server', () => {
       'http://127.0.0.1:9 (from --server)',
     ],
     [
-      'a name that is not known',
+      'an unknown host name',
       ['sandbox', 'list'],
       { SVC_SERVER: 'http://no-such-host.invalid' },
       'http://no-such-host.invalid (from SVC_SERVER)',
@@ -36,7 +36,7 @@ describe('without a server', () => {
       { SVC_SERVER: 'http://127.0.0.1:9' },
       'http://127.0.0.1:9 (',
     ],
-  ])('names the address and where it is from: %s', async (_, args, env, words) => {
+  ])('names the address and its source: %s', async (_, args, env, words) => {
     const run = await runCli(args, env);
     expect(run.stderr).toContain(words);
     expect(run.code).not.toBe(0);
@@ -69,7 +69,7 @@ describe('without a server', () => {
   });
 });
 
-describe('with a server that refuses for the moment', () => {
+describe('with a server that refuses temporarily', () => {
   let server: Server;
   let requests = 0;
   beforeAll(async () => {
@@ -122,14 +122,14 @@ describeWith(['unshare'], 'with a server', () => {
     removeFolder(folder);
   });
 
-  it('shows an operator the paths that providers tell of', async () => {
+  it('shows an operator the paths that providers report', async () => {
     const list = await svc('provider', 'list');
     expect(list.stdout).not.toContain('(path)');
     expect(list.stdout).toContain(join(folder, 'no-engine.sock'));
     expect((await svc('provider', 'get', 'container')).stdout).not.toContain('(path)');
   });
 
-  it('tells what it destroyed from what was not there', async () => {
+  it('separates destroyed sandboxes from missing ones', async () => {
     const id = (await svc('sandbox', 'create', '--json')).stdout.match(/"id": "(.*)"/)?.[1] ?? '';
     const run = await svc('sandbox', 'destroy', id, 'nope');
     expect(run).toEqual({ code: 0, stdout: `${id} destroyed\nnope: was not there\n`, stderr: '' });
@@ -148,7 +148,7 @@ describeWith(['unshare'], 'with a server', () => {
     await svc('sandbox', 'destroy', id);
   });
 
-  it('tells of what differs in every form, and refuses it with --strict', async () => {
+  it('reports differences from the request in every output, and refuses them with --strict', async () => {
     const words = 'Image alpine is not configured for userspace';
     const made = await svc('sandbox', 'create', '--image', 'alpine');
     expect(made.stderr).toContain(words);

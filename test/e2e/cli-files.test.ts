@@ -68,7 +68,7 @@ describeWith(['unshare'], 'svc file commands', () => {
     expect(await sh('ls -A')).toBe('');
   });
 
-  it('names what several could not be done to', async () => {
+  it('names the paths on which a command failed', async () => {
     await sh('touch there');
     const run = await sandbox('rm', id, 'there', 'gone1', 'gone2');
     expect(run).toMatchObject({ code: 4, stdout: '' });
@@ -77,7 +77,7 @@ describeWith(['unshare'], 'svc file commands', () => {
     expect((await sandbox('rm', id, '')).code).toBe(2);
   });
 
-  it('copies a folder in and out again, modes and links with it', async () => {
+  it('copies a folder in and out again with its modes and links', async () => {
     const here = temporaryFolder();
     const source = join(here, 'src');
     mkdirSync(join(source, 'deep/er'), { recursive: true });
@@ -137,7 +137,7 @@ describeWith(['unshare'], 'svc file commands', () => {
     expect((await sandbox('cp', `${id}:f`, join(here, 'no/folder/'))).code).toBe(4);
   });
 
-  it('leaves out what could reach outside, and names it', async () => {
+  it('leaves out links that could reach outside, and names them', async () => {
     const here = temporaryFolder();
     writeFileSync(join(here, 'secret'), 'mine');
     await sh(
@@ -163,7 +163,7 @@ describeWith(['unshare'], 'svc file commands', () => {
     expect((await sandbox('ls', id, 'd')).stdout).not.toContain('\u001b');
   });
 
-  it('explains', async () => {
+  it('explains the state of a sandbox', async () => {
     const { id: one } = await json<Sandbox>('sandbox', 'create');
     expect(await json('sandbox', 'explain', one)).toMatchObject({ state: 'running', provider: 'userspace' });
     await sandbox('destroy', one);

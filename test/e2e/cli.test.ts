@@ -57,7 +57,7 @@ describeWith(['unshare'], 'svc', () => {
     expect(await json('sandbox', 'prune')).toEqual({ pruned: 0 });
   });
 
-  it('sets what an owner may have, and asks whether it may have more', async () => {
+  it('sets the quota of an owner, and asks for admission', async () => {
     const set = await json('quota', 'set', 'ann', '--max-sandboxes', '1', '--max-ttl', '90m');
     expect(set).toMatchObject({ owner_id: 'ann', max_sandboxes: 1, max_ttl: '1h30m' });
     expect((await svc('quota', 'list')).stdout).toMatch(/^OWNER +SANDBOXES .*\nann +1 +1h30m +default/);
@@ -90,7 +90,7 @@ describeWith(['unshare'], 'svc', () => {
     });
     afterAll(async () => void (await svc('sandbox', 'destroy', id)));
 
-    it('leaves a command running, lists, reads and ends it', async () => {
+    it('starts a detached command, and lists, reads and ends it', async () => {
       const started = await svc('sandbox', 'exec', id, '-d', '--', 'sh', '-c', 'echo up; exec sleep 60');
       expect(started).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ex-\w+\n$/) });
       const exec = started.stdout.trim();
@@ -115,7 +115,7 @@ describeWith(['unshare'], 'svc', () => {
       expect((await svc('sandbox', 'exec', id, '--', ...words)).code).toBe(code);
     });
 
-    it('keeps the outputs apart and passes words as they are', async () => {
+    it('separates the outputs and passes arguments unchanged', async () => {
       const run = await svc(
         'sandbox',
         'exec',
@@ -141,21 +141,21 @@ describeWith(['unshare'], 'svc', () => {
       expect(run).toMatchObject({ code: 0, stdout: 'SHOUT\n' });
     });
 
-    it('ends with 124 on the deadline and 125 for a failure of ours', async () => {
+    it('ends with 124 at the deadline and 125 for a failure of svc', async () => {
       const late = await svc('sandbox', 'exec', id, '--timeout', '1s', '--', 'sleep', '60');
       expect(late).toMatchObject({ code: 124, stderr: `exec timeout: ${id}\n` });
       expect((await svc('sandbox', 'exec', 'sb-000000000000', '--', 'true')).code).toBe(125);
       expect((await svc('sandbox', 'exec', id)).code).toBe(125);
     });
 
-    it('puts everything into one document with --json', async () => {
+    it('prints one document with --json', async () => {
       const outcome = await json('sandbox', 'exec', id, '--shell', '--', 'echo out; echo err >&2; exit 0');
       expect(outcome).toMatchObject({ sandbox_id: id, exit_code: 0, stdout: 'out\n', stderr: 'err\n' });
       const late = await svc('sandbox', 'exec', id, '--json', '--timeout', '1s', '--', 'sleep', '60');
       expect([late.code, JSON.parse(late.stdout).error.code]).toEqual([124, 'timeout']);
     });
 
-    it('runs once and leaves nothing', async () => {
+    it('runs a command once and leaves no sandbox behind', async () => {
       const run = await svc(
         'sandbox',
         'run',
@@ -171,7 +171,7 @@ describeWith(['unshare'], 'svc', () => {
     });
   });
 
-  it('shows providers and what isolates them', async () => {
+  it('shows providers and their isolation', async () => {
     expect((await svc('provider', 'list')).stdout).toMatch(/^NAME .*\nuserspace +yes +healthy/);
     const detail = await json<{ isolation: Record<string, string> }>('provider', 'get', 'userspace');
     expect(Object.keys(detail.isolation).sort()).toEqual([
@@ -194,7 +194,7 @@ describeWith(['unshare'], 'svc', () => {
     expect(JSON.parse(asJson.stdout)).toMatchObject({ error: { code: 'unavailable' } });
   });
 
-  it('answers wrong usage with 2 and points at help', async () => {
+  it('ends with 2 on wrong usage and points to the help', async () => {
     expect((await svc('sandbox', 'get')).code).toBe(2);
     expect((await svc('sandbox', 'list', '--nope')).code).toBe(2);
     expect((await svc('sandbox', 'create', '--metadata', 'nokey')).code).toBe(2);
@@ -222,7 +222,7 @@ describe('svc config', () => {
     return path;
   };
 
-  it('writes a file that says what the defaults say', async () => {
+  it('writes a file that equals the defaults', async () => {
     const output = join(folder, 'svc.yaml');
     expect((await runCli(['config', 'init', '--output', output])).code).toBe(0);
     expect((await runCli(['config', 'init', '--output', output])).code).toBe(5);
@@ -231,7 +231,7 @@ describe('svc config', () => {
     expect((await shown(['--config', output])).config).toEqual((await shown([])).config);
   });
 
-  it('masks secrets and names where each value is from', async () => {
+  it('masks secrets and names the source of each value', async () => {
     const path = file(
       'secret.yaml',
       'auth:\n  enabled: true\n  api_key: canary-4f9d2c\nserver:\n  port: 9000\n',
@@ -243,7 +243,7 @@ describe('svc config', () => {
     expect(run.stdout).toContain('SVC_LOGGING_LEVEL');
   });
 
-  it('refuses an unknown key with its place and the nearest right one', async () => {
+  it('refuses an unknown key with its line and the nearest valid key', async () => {
     const run = await runCli(['config', 'show', '--config', file('typo.yaml', 'server:\n  prot: 1\n')]);
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/typo\.yaml:2:3.*server\.prot.*server\.port/s);

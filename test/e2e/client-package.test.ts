@@ -94,11 +94,11 @@ describeWith(['bwrap'], 'the client package', () => {
     removeFolder(project);
   });
 
-  it('has types that a strict program under NodeNext can use', () => {
+  it('has types that a strict NodeNext program can use', () => {
     expect(typeFaults(project)).toEqual([]);
   });
 
-  it('loads undici, ws and nothing of the service', async () => {
+  it('loads only undici and ws, and no code of the service', async () => {
     const wanted = readdirSync(join(project, 'node_modules/svc/dist/client'))
       .filter((name) => name.endsWith('.js'))
       .flatMap((name) => importsOf(join(project, 'node_modules/svc/dist/client', name)))

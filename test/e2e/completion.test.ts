@@ -45,7 +45,7 @@ describeWith(['tmux', 'zsh'], 'completion', () => {
     expect(stdout.replace(/\n$/, '').split('\n')).toEqual(expected);
   });
 
-  it('in zsh, by the tabulator', async () => {
+  it('in zsh, by the tab key', async () => {
     mkdirSync(join(home, 'bin'));
     symlinkSync(cli, join(home, 'bin/svc'));
     const lines = [`fpath=(${functions('zsh')} $fpath)`, `PATH=${home}/bin:$PATH`, "PS1='> '"];
@@ -136,7 +136,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _svc_completion; printf '%s\\n' "\${C
     expect(await ask('svc sandbox list --state=run')).toEqual(['--state=running']);
   });
 
-  it('says nothing, and soon, when the server is away or does not answer', async () => {
+  it('suggests nothing, without a long wait, when the server is unreachable', async () => {
     expect(await bash(['svc', 'sandbox', 'get', ''], { SVC_SERVER: 'http://127.0.0.1:9' })).toEqual([]);
     const silent = createServer();
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));

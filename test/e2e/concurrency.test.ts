@@ -34,7 +34,7 @@ const manyAtOnce = ({ env, ordinaryUser, runner, onWorker }: Runtime) => {
     expect(remains(server, [id])).toEqual(NOTHING);
   });
 
-  it('spawns 20 at once, apart from each other, and leaves nothing', async () => {
+  it('spawns 20 isolated sandboxes at once, and leaves nothing behind', async () => {
     const open = () => readdirSync(`/proc/${server.child.pid}/fd`).length;
     const before = open();
     const sandboxes = await Promise.all(Array.from({ length: 20 }, () => client.spawn()));

@@ -31,7 +31,7 @@ describeWith(['root', 'unshare'], `${DEPARTURES} departures`, () => {
     removeHome(server.home);
   });
 
-  it('leave no process, no descriptor, no file half written and no row', async () => {
+  it('leave no process, descriptor, half-written file or row', async () => {
     const random = seededRandom(400);
     const roll = (sides: number) => random.bytes(4).readUInt32LE() % sides;
     await client.sh(id, 'true');

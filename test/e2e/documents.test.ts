@@ -55,7 +55,7 @@ describeWith(
         if (prints.length > 0) expect(outputs[at], `${place} ${command}`).toMatch(printed(prints));
     });
 
-    it('fail when a command does, and when it prints something else', async () => {
+    it('fail when a command fails or prints something else', async () => {
       const reader: Reader = { document: 'x.md', where: 'host' };
       const step = { command: 'false', prints: [], place: 'x.md:1', prompt: '$' };
       await expect(follow(systemd, reader, [step])).rejects.toThrow('x.md:1: false: exit code 1');

@@ -28,7 +28,7 @@ describeWith(['unshare'], 'svc events', () => {
       .map((line) => JSON.parse(line) as Event);
   };
 
-  it('shows what happened to a sandbox, in order', async () => {
+  it('shows the events of a sandbox, in order', async () => {
     const { id } = await api(server.url).spawn();
     await api(server.url).sh(id, 'exit 3');
     await api(server.url).destroy(id);
@@ -53,7 +53,7 @@ describeWith(['unshare'], 'svc events', () => {
     expect([failed.code, JSON.parse(failed.stdout)]).toMatchObject([2, { error: { code: 'bad_request' } }]);
   });
 
-  it('follows over a restart of the server without a gap or a double', async () => {
+  it('follows over a restart of the server without a gap or a duplicate', async () => {
     const port = new URL(server.url).port;
     const child = spawn(process.execPath, [cli, 'events', '--json', '--type', 'sandbox.created'], {
       env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', SVC_SERVER: server.url },

@@ -66,7 +66,7 @@ function exec(url: string, words: readonly string[] = ['--', 'cat']) {
   return { child, run, ended };
 }
 
-it('loses no input when the server refuses for the moment', async () => {
+it('loses no input when the server refuses temporarily', async () => {
   const { url, received, handshakes } = await serve([429, 503]);
   const { child, ended } = exec(url);
   child.stdin.end('every byte');
@@ -90,7 +90,7 @@ it('ends on Ctrl-C while it waits for the next attempt', async () => {
   expect(await ended).toEqual({ code: 130, stderr: '' });
 });
 
-it('says after two seconds that the command waits for the end of its input', async () => {
+it('reports after two seconds that the command waits for the end of its input', async () => {
   const { url } = await serve([], { ...STARTED, starts_at_stdin_end: true });
   const { child, run, ended } = exec(url);
   await until('the notice', () => run.stderr !== '');
@@ -99,7 +99,7 @@ it('says after two seconds that the command waits for the end of its input', asy
   expect(await ended).toEqual({ code: 0, stderr: NOTICE });
 });
 
-it('says nothing when the input ends soon', async () => {
+it('prints no notice when the input ends soon', async () => {
   const { url } = await serve([], { ...STARTED, starts_at_stdin_end: true });
   const { child, ended } = exec(url);
   child.stdin.end('soon');

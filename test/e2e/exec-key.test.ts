@@ -55,7 +55,7 @@ describeWith(['unshare'], 'a command with a key', () => {
     };
   };
 
-  it('is told the first one’s result, and runs once', async () => {
+  it('returns the first result, and runs once', async () => {
     const { command, runs } = counted();
     const request = { command: command('echo out; echo err >&2; exit 3') };
     const first = await result('once', request);
@@ -64,7 +64,7 @@ describeWith(['unshare'], 'a command with a key', () => {
     expect(await runs()).toBe(1);
   });
 
-  it('joins it while it runs, also when the first caller has left', async () => {
+  it('joins the running command, also after the first caller left', async () => {
     const { command, runs } = counted();
     const request = { command: command('while [ ! -e /workspace/go ]; do sleep 0.05; done; echo done') };
     const left = new AbortController();
@@ -97,7 +97,7 @@ describeWith(['unshare'], 'a command with a key', () => {
     });
   });
 
-  it('tells a deadline again, and streams what was streamed', async () => {
+  it('repeats a timeout, and streams the same lines again', async () => {
     const late = { command: 'echo before; sleep 60', timeout: '1s' };
     for (const _ of [1, 2]) {
       const answer = await ask('late', late);
@@ -116,7 +116,7 @@ describeWith(['unshare'], 'a command with a key', () => {
     expect(await streamed()).toEqual(lines);
   });
 
-  it('gives one detached command its one id', async () => {
+  it('returns the same id for a detached command', async () => {
     const { command, runs } = counted();
     const request = { command: command('sleep 600'), detach: true };
     const [first, second] = await Promise.all([ask('detached', request), ask('detached', request)]);
@@ -125,7 +125,7 @@ describeWith(['unshare'], 'a command with a key', () => {
     expect(await runs()).toBe(1);
   });
 
-  it('keeps the last of a long output for the first caller and repeats alike', async () => {
+  it('keeps the end of a long output, and repeats it unchanged', async () => {
     const request = { command: 'seq 1 400000', timeout: '50s' };
     const first = await result('long', request);
     expect(first.stdout_truncated).toBe(true);
@@ -134,7 +134,7 @@ describeWith(['unshare'], 'a command with a key', () => {
     expect(await result('long', request)).toEqual(first);
   });
 
-  it('is kept when the server is another one', async () => {
+  it('is kept over a restart of the server', async () => {
     const { command, runs } = counted();
     const request = { command: command('while [ ! -e /workspace/go2 ]; do sleep 0.05; done; echo over') };
     const ended = await result('ended-before', { command: 'echo ended' });
@@ -154,7 +154,7 @@ describeWith(['unshare'], 'a command with a key', () => {
     expect(await result('ended-before', { command: 'echo ended' })).toEqual(ended);
   });
 
-  it('refuses what it could not keep, and never ignores the header', async () => {
+  it('refuses the header where the result cannot be kept', async () => {
     const input = await ask('input', { command: 'cat', stdin: 'x' });
     expect([input.status, await input.json()]).toMatchObject([400, { code: 'bad_request' }]);
     expect((await ask('not a key', { command: 'true' })).status).toBe(400);

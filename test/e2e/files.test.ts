@@ -138,7 +138,7 @@ const files = ({ env, ordinaryUser, runner, onWorker }: Runtime) => {
 
   // A container's disk is the engine's own, which has no limit of ours.
   if (inContainer(runner)) return;
-  it('refuses a file that does not fit, with nothing left of it', async () => {
+  it('refuses a file that does not fit, and leaves nothing of it', async () => {
     const over = await client.raw(`/sandboxes/${id}/files/workspace/over.bin`, {
       method: 'PUT',
       headers: { 'content-type': 'application/octet-stream' },

@@ -33,7 +33,7 @@ describeWith(['root', 'unshare'], 'half-closed connections', () => {
     return Buffer.concat(await socket.toArray()).toString();
   };
 
-  it('are answered, and ended afterwards', async () => {
+  it('get their answer, and are closed afterwards', async () => {
     const before = connections(server);
     const answers = await Promise.all([
       answerTo(request('GET', `/sandboxes/${id}`)),
@@ -49,7 +49,7 @@ describeWith(['root', 'unshare'], 'half-closed connections', () => {
   });
 
   it.each([true, false])(
-    'whose client closes all of it end the command promptly (stream: %s)',
+    'that the client closes fully end the command promptly (stream: %s)',
     async (stream) => {
       const before = connections(server);
       const socket = open().on('error', () => {});

@@ -164,7 +164,7 @@ describeWith(['unshare'], 'hostile input', () => {
       expect([stdout.length, stdout_truncated, exit_code]).toEqual([10 * 1024 * 1024, true, 0]);
     });
 
-    it('ends a command at its deadline with what it wrote so far', async () => {
+    it('ends a command at its deadline with its output so far', async () => {
       const answer = await client.call('POST', `/sandboxes/${id}/exec`, {
         command: 'echo begun; sleep 60',
         timeout: '1s',

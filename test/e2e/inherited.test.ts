@@ -8,8 +8,8 @@ import { makeHome, removeHome, startServer } from '../support/servers/server.ts'
 
 const STRAYS = ['40', '251'];
 
-describeWith(['unshare'], 'descriptors that a server was started with', () => {
-  it('are closed, also behind a gap, and nothing that it starts has them', async () => {
+describeWith(['unshare'], 'descriptors that a server inherits', () => {
+  it('are closed, also after a gap, and reach none of its child processes', async () => {
     const home = makeHome();
     const node = join(home, 'node');
     const opened = STRAYS.map((fd) => `exec ${fd}</dev/zero`).join('\n');

@@ -56,7 +56,7 @@ describeWith(['unshare', 'root'], 'named keys', () => {
       call.on('error', reject).end();
     });
 
-  it('rotates under 50 clients without one refused call', async () => {
+  it('rotate under 50 clients without one refused call', async () => {
     const first = await create('load');
     let key = first.secret;
     let stopped = false;
@@ -91,7 +91,7 @@ describeWith(['unshare', 'root'], 'named keys', () => {
     expect(statuses).toEqual([401, 401, 200]);
   }, 120_000);
 
-  it('ends a key on a connection that has proved it', async () => {
+  it('end with revocation, also on a connection that used the key', async () => {
     const { secret } = await create('connected');
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     expect(await over(agent, secret)).toMatchObject({ status: 200, reused: false });
@@ -104,7 +104,7 @@ describeWith(['unshare', 'root'], 'named keys', () => {
     agent.destroy();
   });
 
-  it('ends streams and terminals of a revoked key within 2 s', async () => {
+  it('end their streams and terminals within 2 s of revocation', async () => {
     const { secret } = await create('streams');
     const headers = { 'x-api-key': secret };
     const json = { ...headers, 'content-type': 'application/json' };
@@ -161,7 +161,7 @@ describeWith(['unshare', 'root'], 'named keys', () => {
     expect(server.log()).not.toContain(secret);
   });
 
-  it('ends a stream when its key expires', async () => {
+  it('end a stream when they expire', async () => {
     const { secret } = await create('short', { ttl: '2s', scopes: ['read'] });
     const events = await fetch(`${server.url}/api/v1/events`, { headers: { 'x-api-key': secret } });
     const begin = performance.now();
@@ -169,7 +169,7 @@ describeWith(['unshare', 'root'], 'named keys', () => {
     expect(performance.now() - begin).toBeLessThan(2000 + HOLDS_MS);
   });
 
-  it('is managed from the command line', async () => {
+  it('are managed from the command line', async () => {
     const made = await cli('key', 'create', 'ci', '--owner', 'ann', '--scope', 'read', '--format', 'e2b');
     expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^e2b_[0-9a-f]{40}\n$/)]);
     expect(made.stderr).toContain('ann');

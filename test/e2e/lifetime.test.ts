@@ -52,7 +52,7 @@ function suite(kind: Kind): void {
     if (server) removeHome(server.home);
   });
 
-  it('ends within a second of its time although the server was killed, and is recorded as expired', {
+  it('comes within a second of its deadline although the server was killed, and is recorded as expired', {
     timeout: 6 * MINUTES,
   }, async () => {
     const { env, ordinaryUser, runner } = kind;

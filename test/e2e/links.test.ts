@@ -29,7 +29,7 @@ everywhere(['python3'], 'hostile links', ({ env, ordinaryUser }) => {
     removeFolder(outside);
   });
 
-  it('never reaches the host or a sibling', async () => {
+  it('never reach the host or a sibling', async () => {
     const [one, two] = await Promise.all([client.spawn(), client.spawn()]);
     await client.sh(two.id, 'echo sibling > /workspace/secret');
     const swapper = `import os, time

@@ -12,13 +12,15 @@ import { until } from '../support/until.ts';
 const CONFLICT = 5;
 const NOT_FOUND = 4;
 
-eachRuntime([], 'sandboxes that are left', ({ env, ordinaryUser }) => {
+eachRuntime([], 'leftover sandboxes', ({ env, ordinaryUser }) => {
   let server: TestServer | undefined;
   afterEach(async () => {
     await server?.stop();
     if (server) removeHome(server.home);
   });
-  it('are listed and ended without the server, never beside one', { timeout: 180_000 }, async () => {
+  it('are listed and ended without the server, never beside a running one', {
+    timeout: 180_000,
+  }, async () => {
     server = await startServer({ env, ordinaryUser });
     const client = api(server.url);
     const [kept, due] = [await client.spawn({ ttl: '10m' }), await client.spawn({ ttl: '10m' })];
@@ -61,7 +63,7 @@ eachRuntime([], 'sandboxes that are left', ({ env, ordinaryUser }) => {
   });
 });
 
-it('without a database there is nothing to list', async () => {
+it('lists nothing without a database', async () => {
   const run = await runCli(['sandbox', 'list', '--local'], { SVC_DATABASE_PATH: '/nonexistent/svc.db' });
   expect(run.code).toBe(NOT_FOUND);
 });

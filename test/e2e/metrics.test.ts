@@ -23,7 +23,7 @@ describeWith(['unshare', 'promtool'], 'metrics of a server', () => {
     removeHome(server.home);
   });
 
-  it('pass promtool, agree, and hold no secret', async () => {
+  it('pass promtool, agree in both formats, and hold no secret', async () => {
     const { call, raw, spawn, sh } = api(server.url, headers);
     const { id } = await spawn({ metadata: { name: KEY }, owner_id: 'canary-owner' });
     await sh(id, `echo ${KEY}; exit 3`);
@@ -52,7 +52,7 @@ describeWith(['unshare', 'promtool'], 'metrics of a server', () => {
       expect(shown).not.toMatch(/canary|sb-[a-z2-7]{12}/);
   });
 
-  it('count a WebSocket as the switch of protocols that it is', async () => {
+  it('count a WebSocket as a switch of protocols', async () => {
     const client = new Client({ server: server.url, apiKey: KEY });
     const { id } = await client.spawn({ owner_id: 'canary-owner' });
     const socket = await client.openExec(id, { command: 'true' });

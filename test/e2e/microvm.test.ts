@@ -66,7 +66,7 @@ describeWith(['root', 'qemu', 'mke2fs', 'python3-testsuite'], 'a sandbox in a vi
     }
   });
 
-  it('says what it is, and that it is emulated', async () => {
+  it('reports its image and that it is emulated', async () => {
     expect(await client.get(id)).toMatchObject({ provider: 'microvm', image: 'debian', state: 'running' });
     const detail = await plain.call<{ isolation: Record<string, string> }>('GET', '/providers/microvm');
     expect(detail.body.isolation.process).toContain('emulation');
@@ -139,7 +139,7 @@ describeWith(['root', 'qemu', 'mke2fs', 'python3-testsuite'], 'a sandbox in a vi
   );
 
   it(
-    'shows its ports, though it has no network',
+    'serves its ports through previews without a network',
     async () => {
       await client.files.write(id, '/workspace/site/index.html', Buffer.from('from inside'));
       await client.execs.detach(id, { command: 'exec python3 -m http.server --directory site 8000' });
@@ -152,7 +152,7 @@ describeWith(['root', 'qemu', 'mke2fs', 'python3-testsuite'], 'a sandbox in a vi
     3 * MINUTES,
   );
 
-  it("shows the kernel's words in its log", async () => {
+  it('shows the messages of the kernel in its log', async () => {
     const lines = await client.logs(id, 1000);
     expect(lines.filter((line) => / kernel Linux version /.test(line))).toHaveLength(1);
   });

@@ -64,14 +64,14 @@ describeWith(['unshare'], 'a streamed exec on the wire', () => {
     expect([dataOf(lines, 'stdout'), dataOf(lines, 'stderr')]).toEqual(['out\n', 'err\n']);
   });
 
-  it('keeps characters whole and lines at 64 KiB of output', async () => {
+  it('cuts no character, and keeps lines at 64 KiB of output', async () => {
     const command = "i=0; while [ $i -lt 20000 ]; do printf 'grüße €'; i=$((i+1)); done";
     const lines = await linesOf({ command });
     expect(dataOf(lines, 'stdout')).toBe('grüße €'.repeat(20_000));
     expect(Math.max(...lines.map(({ data }) => Buffer.byteLength(data)))).toBeLessThanOrEqual(65_536 + 3);
   });
 
-  it('says on stderr that its time is up, and tells it as an event', async () => {
+  it('reports a timeout on stderr and as an event', async () => {
     const lines = await linesOf({ command: 'echo so far; sleep 60', timeout: '1s' });
     expect(lines.at(-1)).toMatchObject({ stream: 'exit', data: '', exit_code: 124, timed_out: true });
     expect([dataOf(lines, 'stdout'), dataOf(lines, 'stderr')]).toEqual(['so far\n', `exec timeout: ${id}\n`]);
@@ -80,7 +80,7 @@ describeWith(['unshare'], 'a streamed exec on the wire', () => {
     expect(await eventsOf(exec_id)).toEqual(['exec.started', 'exec.timeout']);
   });
 
-  it('does not call it a timeout when its caller leaves', async () => {
+  it('reports no timeout when its caller leaves', async () => {
     const leaving = new AbortController();
     const answer = await ask({ command: 'sleep 60', timeout: '1m' }, leaving.signal);
     const reader = answer.body?.getReader();
@@ -102,7 +102,7 @@ describeWith(['unshare'], 'a streamed exec on the wire', () => {
     [400, 'bad_request', { command: 'true', timeout: '1x' }],
     [400, 'bad_request', { command: 'true', workdir: 'relative' }],
     [400, 'bad_request', { command: 'true', detach: true }],
-  ])('is refused with %i %s like a plain one: %o', async (status, code, request) => {
+  ])('is refused with %i %s like a plain exec: %o', async (status, code, request) => {
     for (const stream of [true, false]) {
       const more = 'detach' in request ? {} : { stream };
       const answer = await ask({ ...request, ...more });

@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const svc = (...args: string[]) => runCli(args, server.env);
 
-it('backs up what the server holds, checks the backup and says what it holds', async () => {
+it('backs up a running server, then verifies and inspects the backup', async () => {
   const made = await svc('db', 'backup', backup, '--json');
   expect([made.code, made.stderr]).toEqual([0, '']);
   const report = JSON.parse(made.stdout);
@@ -34,7 +34,7 @@ it('backs up what the server holds, checks the backup and says what it holds', a
   expect((await svc('db', 'inspect', database)).stdout).toContain(report.instance);
 });
 
-it('refuses what would lose something, each with its exit code', async () => {
+it('refuses commands that would lose data, each with its exit code', async () => {
   const again = await svc('db', 'backup', backup);
   expect([again.code, again.stderr]).toEqual([5, expect.stringContaining('--force')]);
   const unconfirmed = await svc('db', 'restore', backup, '--database', database);
@@ -68,7 +68,7 @@ it('rehearses an upgrade while the server serves', async () => {
   expect([warned.code, warned.stdout]).toEqual([3, expect.stringContaining('Rollback')]);
 });
 
-it('makes a support bundle with the server and without, and reads it', async () => {
+it('makes a support bundle with and without the server, and reads it', async () => {
   const [live, dead] = [join(server.home, 'live.json'), join(server.home, 'dead.json')];
   const made = await svc(
     'support',
@@ -93,7 +93,7 @@ it('makes a support bundle with the server and without, and reads it', async () 
   expect([again.code, again.stderr]).toEqual([5, expect.stringContaining('--force')]);
 });
 
-it('restores a stopped server, which starts with it', async () => {
+it('restores a backup to a stopped server, which then starts', async () => {
   await server.stop();
   const restored = await svc('db', 'restore', backup, '--yes', '--json');
   expect([restored.code, restored.stderr]).toEqual([0, '']);

@@ -60,7 +60,7 @@ describe('a production file', () => {
     });
   });
 
-  it('boots, and wants its keys', async () => {
+  it('starts a server, which requires its keys', async () => {
     const server = await startServer({ env: { SVC_CONFIG: file } });
     try {
       const ask = async (key: string) =>
@@ -76,7 +76,7 @@ describe('a production file', () => {
 });
 
 describe('svc config lint', () => {
-  it('says by its exit code what it found', async () => {
+  it('reports its findings by its exit code', async () => {
     writeFileSync(inFolder('faulty.yaml'), 'server: {cors_allowed_origins: ["*"]}\n');
     writeFileSync(inFolder('broken.yaml'), 'server: {prot: 1}\n');
     const lint = async (...args: string[]) => (await runCli(['config', 'lint', '--file', ...args])).code;
@@ -87,14 +87,14 @@ describe('svc config lint', () => {
     expect(await lint('/dev/zero')).toBe(2);
   });
 
-  it('lives with a baseline', async () => {
+  it('accepts known findings in a baseline', async () => {
     const [file, baseline] = [inFolder('faulty.yaml'), inFolder('baseline.json')];
     const args = ['config', 'lint', '--file', file, '--production'];
     expect((await runCli([...args, '--write-baseline', baseline])).code).toBe(0);
     expect((await runCli([...args, '--strict', '--baseline', baseline])).code).toBe(0);
   });
 
-  it('prints what its formats promise', async () => {
+  it('prints valid JSON, SARIF and GitHub output', async () => {
     const args = ['config', 'lint', '--file', inFolder('faulty.yaml')];
     expect(fits(LintReport, JSON.parse((await runCli([...args, '--json'])).stdout))).toBe(true);
     expect(JSON.parse((await runCli([...args, '--format', 'sarif'])).stdout)).toMatchObject({
@@ -128,7 +128,7 @@ async function timedLint(file: string) {
   return { code, stdout, seconds: user + system };
 }
 
-describe('svc config lint of what is no configuration', () => {
+describe('svc config lint of a file that is not a configuration', () => {
   /** Half a second on a quiet machine; what shares a core takes longer. */
   const MOST_SECONDS = 5;
   const many = (count: number, line: string) => line.repeat(count);
@@ -142,7 +142,7 @@ describe('svc config lint of what is no configuration', () => {
     'too much': many(300 * 1024, 'x'),
   };
 
-  it.each([...Object.keys(FILES), 'a folder', 'a FIFO'])('refuses %s in no time', async (name) => {
+  it.each([...Object.keys(FILES), 'a folder', 'a FIFO'])('refuses %s at once', async (name) => {
     const file = inFolder(name);
     if (name === 'a folder') mkdirSync(file);
     else if (name === 'a FIFO') execFileSync('mkfifo', [file]);
@@ -170,7 +170,7 @@ describeWith(['unshare'], 'svc doctor', () => {
     .slice(0, 12);
   const places = process.getuid?.() === 0 ? '/run/svc' : join(folder, 'svc');
 
-  it('runs a sandbox on this machine, and leaves nothing', async () => {
+  it('runs a sandbox on this machine, and leaves nothing behind', async () => {
     const run = await runCli(
       ['doctor', '--probe', '--json', '--skip', 'machine', '--skip', 'database.sync'],
       env,
@@ -196,7 +196,7 @@ describeWith(['unshare'], 'svc doctor', () => {
     expect(existsSync(join(places, instance))).toBe(false);
   });
 
-  it('knows a service that runs, and all it runs', async () => {
+  it('recognizes a running service and all its sandboxes', async () => {
     const server = await startServer({ env: { SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare' } });
     const svc = (...args: string[]) => runCli(args, { SVC_SERVER: server.url });
     const { id } = JSON.parse((await svc('sandbox', 'create', '--json')).stdout) as { id: string };
@@ -227,7 +227,7 @@ describeWith(['unshare'], 'svc doctor', () => {
     }
   });
 
-  it('fails with 3, and with a wrong name of a check with 2', async () => {
+  it('ends with 3 on a failed check, and with 2 on an unknown check', async () => {
     const wrong = { ...env, SVC_PROVIDERS_DEFAULT: 'container' };
     const run = await runCli(['doctor', '--only', 'providers'], wrong);
     expect(run).toMatchObject({ code: 3, stderr: '' });

@@ -62,7 +62,7 @@ describeWith(['bwrap', 'aarch64-gcc', 'qemu-aarch64', 'mandoc'], 'the packed pac
   }, 5 * MINUTES);
   afterAll(() => removeFolder(folder));
 
-  it('holds what runs, both agents and the manual, and no sources', async () => {
+  it('holds the programs, both agents and the manual, and no sources', async () => {
     const { stdout } = await run('tar', ['tvzf', tarball]);
     const entries = stdout.trim().split('\n');
     const names = entries.map((line) => line.slice(line.indexOf('package/') + 'package/'.length));
@@ -126,7 +126,7 @@ describeWith(['bwrap', 'aarch64-gcc', 'qemu-aarch64', 'mandoc'], 'the packed pac
     });
   });
 
-  it('is not ended by the collector under Node 24, which takes no statement', async () => {
+  it('keeps its prepared statements from the garbage collector under Node 24', async () => {
     const { node, prefix } = (await installs.get(24)) as Installed;
     const place = join(prefix, 'lib/statements');
     mkdirSync(place);

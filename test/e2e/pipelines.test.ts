@@ -77,21 +77,21 @@ describeWith(['unshare'], 'svc sandbox exec in a pipeline', () => {
       60_000,
     );
 
-  it('ends quietly when its reader has enough, and the command with it', async () => {
+  it('ends quietly with its command when its reader closes the pipe', async () => {
     const { child, ended } = exec(['--', 'yes']);
     child.stdout?.once('data', () => child.stdout?.destroy());
     expect(await ended).toEqual(quietly);
     await nothingRuns();
   });
 
-  it('ends when nobody reads its errors', async () => {
+  it('ends when its standard error is closed', async () => {
     const { child, ended } = exec(['--shell', '--', 'yes >&2']);
     child.stderr?.once('data', () => child.stderr?.destroy());
     expect(await ended).toMatchObject({ code: 0, signal: null });
     await nothingRuns();
   });
 
-  it('ends with a command that leaves its input, though that stays open or never ends', async () => {
+  it('ends with a command that does not read its input, though the input stays open', async () => {
     const waiting = exec(['-i', '--', 'true']);
     expect(await waiting.ended).toEqual(quietly);
     const flooded = exec(['-i', '--', 'head', '-1']);
@@ -104,7 +104,7 @@ describeWith(['unshare'], 'svc sandbox exec in a pipeline', () => {
     expect(await flooded.ended).toEqual(quietly);
   });
 
-  it('takes a closed input for an empty one, and no output for one that nobody wants', async () => {
+  it('treats a closed input as empty, and a closed output as discarded', async () => {
     const status = (line: string) =>
       new Promise<number | null>((resolve) => {
         const env = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', SVC_SERVER: server.url };
@@ -117,7 +117,7 @@ describeWith(['unshare'], 'svc sandbox exec in a pipeline', () => {
     expect(await status('"$0" "$1" sandbox exec "$2" -- sh -c "echo x; exit 4" >&-')).toBe(4);
   });
 
-  it('says in a word that its output has no room', async () => {
+  it('reports in one message that its output cannot be written', async () => {
     const { ended } = exec(['--', 'yes'], ['ignore', openSync('/dev/full', 'w')]);
     const { code, stderr } = await ended;
     expect(code).toBe(125);
@@ -125,7 +125,7 @@ describeWith(['unshare'], 'svc sandbox exec in a pipeline', () => {
     await nothingRuns();
   });
 
-  it('carries megabytes through whole', async () => {
+  it('carries megabytes completely', async () => {
     const { child, ended } = exec(['-i', '--', 'cat']);
     const sent = Buffer.alloc(3_000_000, 'abcdefg');
     child.stdin?.end(sent);
@@ -159,7 +159,7 @@ describeWith(['unshare'], 'svc sandbox exec in a pipeline', () => {
     expect([refused.code, refused.stderr]).toEqual([125, expect.stringContaining('--detach')]);
   });
 
-  it('passes input to a sandbox of its own', async () => {
+  it('passes input to svc sandbox run', async () => {
     const { code, stdout } = await sh('echo word | "$NODE" "$CLI" sandbox run -- tr a-z A-Z');
     expect([code, stdout]).toEqual([0, 'WORD\n']);
   });
@@ -212,7 +212,7 @@ describeWith(['unshare'], 'svc sandbox exec in a pipeline', () => {
     expect([without.code, withInput.code]).toEqual([3, 3]);
   });
 
-  it('prints one failure with --json when the time is over, as without input', async () => {
+  it('prints one failure with --json at the deadline, as without input', async () => {
     const words = `--timeout 300ms --json --shell -- 'echo begun; echo "exec timeout: $ID" >&2; sleep 60'`;
     const [without, withInput] = [
       await sh(`$SVC ${words} </dev/null`),
@@ -235,12 +235,12 @@ describeWith(['unshare'], 'svc sandbox exec in a pipeline', () => {
     expect([plain.code, live.code]).toEqual([125, 125]);
   });
 
-  it('ends with its command though nobody writes to or closes its input', async () => {
+  it('ends with its command though its input is idle and open', async () => {
     expect(await exec(['--', 'sh', '-c', 'echo x; exit 5']).ended).toEqual({ ...quietly, code: 5 });
     expect(await exec(['--no-stdin', '--', 'cat']).ended).toEqual(quietly);
   });
 
-  it('ends its command on Ctrl-C, with input that is idle and with input that nobody reads', async () => {
+  it('ends its command on Ctrl-C, with idle input and with unread input', async () => {
     const idle = exec(['--', 'sleep', '1000']);
     const flooded = exec(['--', 'sleep', '1000']);
     for (let n = 0; n < 100; n += 1) flooded.child.stdin?.write(Buffer.alloc(100_000));
@@ -253,7 +253,7 @@ describeWith(['unshare'], 'svc sandbox exec in a pipeline', () => {
     await nothingRuns();
   });
 
-  it('leaves the lines of a loop to the loop with --no-stdin and with /dev/null', async () => {
+  it('does not consume the input of a shell loop with --no-stdin or /dev/null', async () => {
     const loop = (words: string, rest = '') =>
       sh(`printf "a\\nb\\nc\\n" | while read -r line; do $SVC ${words} -- echo "$line"${rest}; done`);
     expect(await loop('--no-stdin')).toEqual({ code: 0, stdout: 'a\nb\nc\n', stderr: '' });
@@ -262,7 +262,7 @@ describeWith(['unshare'], 'svc sandbox exec in a pipeline', () => {
     expect((await sh(read)).stdout).toBe('a:\nb\nc\n');
   });
 
-  it('passes piped input on when its output is a terminal, and nothing from a terminal without -i', async () => {
+  it('passes piped input on when its output is a terminal, and no terminal input without -i', async () => {
     const onTerminal = async (line: string) => {
       const child = spawn('script', ['-qec', line, '/dev/null'], {
         env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', SVC_SERVER: server.url },

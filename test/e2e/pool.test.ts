@@ -80,7 +80,7 @@ eachHost(['python3'], 'a pool', (env) => {
     removeHome(server.home);
   });
 
-  it('is for named users, on its own image and provider', async () => {
+  it('accepts only named users, on its own image and provider', async () => {
     const nobody = api(server.url);
     expect((await nobody.call('POST', '/sandboxes', {})).status).toBe(400);
     expect((await nobody.call('GET', '/sandboxes')).status).toBe(400);
@@ -96,7 +96,7 @@ eachHost(['python3'], 'a pool', (env) => {
     expect(warnings).toContainEqual(expect.stringMatching(/^memory_mb: /));
   });
 
-  it('gives each sandbox a place of its own, which is known as /workspace', async () => {
+  it('gives each sandbox its own folder, reachable as /workspace', async () => {
     const { id } = await spawn(ann);
     const { stdout } = await ann.sh(id, 'id -u; pwd; echo $HOME $TMPDIR; echo mine > f; stat -c %a .');
     const home = `/workspaces/${id}`;
@@ -113,7 +113,7 @@ eachHost(['python3'], 'a pool', (env) => {
     expect(written.status).toBe(403);
   });
 
-  it('shares VMs among users, keeps a user in one, and says when it is full', async () => {
+  it('shares VMs among users, keeps a user in one VM, and reports when it is full', async () => {
     const [a1, a2] = [await spawn(ann), await spawn(ann)];
     const b = await spawn(bob);
     expect(await status(ann)).toEqual({
@@ -133,7 +133,7 @@ eachHost(['python3'], 'a pool', (env) => {
     expect(new Set(uids).size).toBe(3);
   });
 
-  it('shows nobody what is of another, not even of the same user in another sandbox', async () => {
+  it('hides each sandbox from all others, also those of the same user', async () => {
     const [a, a2, b] = [await spawn(ann), await spawn(ann), await spawn(bob)];
     expect((await bob.call('GET', `/sandboxes/${a.id}`)).status).toBe(404);
     expect((await bob.call('POST', `/sandboxes/${a.id}/exec`, { command: 'id' })).status).toBe(404);
@@ -158,7 +158,7 @@ eachHost(['python3'], 'a pool', (env) => {
     );
   });
 
-  it('ends one sandbox without touching the others, and leaves nothing of it', async () => {
+  it('ends one sandbox without an effect on the others, and leaves nothing of it', async () => {
     const [a, b] = [await spawn(ann), await spawn(bob)];
     await ann.call('POST', `/sandboxes/${a.id}/exec`, { command: 'setsid sleep 600', detach: true });
     await ann.sh(a.id, 'mkdir -p deep/er; touch deep/er/f; chmod 000 deep/er deep');
@@ -170,7 +170,7 @@ eachHost(['python3'], 'a pool', (env) => {
     expect((await bob.sh(b.id, 'echo fine')).stdout).toBe('fine\n');
   });
 
-  it('survives a kill of the server, and notices what is lost', async () => {
+  it('survives a kill of the server, and notices lost sandboxes', async () => {
     const [a, b] = [await spawn(ann), await spawn(bob)];
     await ann.sh(a.id, 'echo kept > f');
     await server.kill();
@@ -193,7 +193,7 @@ eachHost(['python3'], 'a pool', (env) => {
 });
 
 describeWith(['root', 'unshare'], 'a pool under kill -9', () => {
-  it('loses nothing, leaks nothing and doubles nothing', async () => {
+  it('loses, leaks and doubles no sandbox', async () => {
     const env = { ...POOL, SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare', SVC_POOL_MAX_VMS: '3' };
     let server = await startServer({ env });
     const users = ['ann', 'bob', 'cid', 'dan'];
@@ -234,7 +234,7 @@ describeWith(['root', 'unshare'], 'a pool under kill -9', () => {
 });
 
 describeWith(['root'], 'a pool that nothing can host', () => {
-  it('keeps the server from starting', async () => {
+  it('prevents the start of the server', async () => {
     const start = startServer({ env: POOL, ordinaryUser: true });
     await expect(start).rejects.toThrow(/pool\.enabled needs a provider/);
   });

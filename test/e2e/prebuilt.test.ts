@@ -70,7 +70,7 @@ describe('the release on a machine without a compiler', () => {
     }
   });
 
-  it('does not install where neither is: a compiler is what the other way needs', async () => {
+  it('does not install without a prebuilt binding and a compiler', async () => {
     const mirror = await startNpmMirror({ prebuilt: false });
     try {
       await expect(install(mirror.url, 'without')).rejects.toThrow(/node-gyp|gyp ERR|Python/);

@@ -51,7 +51,7 @@ const previews = ({ env, ordinaryUser, onWorker }: Runtime) => {
     }
   });
 
-  it('show what listens, under the link that is made', async () => {
+  it('show a listening program under the link', async () => {
     const { url, expires_at } = await client.preview(id, 8000);
     expect([url, expires_at]).toEqual([`http://${host}:${port}/`, (await client.get(id)).expires_at]);
     expect((await visit(port, host, '/a?b')).text).toBe(`${host} /a?b`);
@@ -59,7 +59,7 @@ const previews = ({ env, ordinaryUser, onWorker }: Runtime) => {
     expect(await visit(port, '8000-sb-aaaaaaaaaaaa.localhost')).toMatchObject({ status: 502 });
   });
 
-  it('take uploads whole', async () => {
+  it('carry uploads completely', async () => {
     const body = Buffer.alloc(8 * 1024 * 1024, 'abcdefg');
     const { text } = await visit(port, host, '/', { method: 'POST', body });
     expect(text).toBe(createHash('sha256').update(body).digest('hex'));
@@ -82,7 +82,7 @@ const previews = ({ env, ordinaryUser, onWorker }: Runtime) => {
     await once(ws, 'close');
   });
 
-  it('bear a hostile guest, and leave no descriptor behind', async () => {
+  it('survive a hostile guest, and leave no descriptor behind', async () => {
     const descriptors = () => readdirSync(`/proc/${server.child.pid}/fd`).length;
     const before = descriptors();
     for (let n = 0; n < 20; n++) {

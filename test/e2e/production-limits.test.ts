@@ -59,7 +59,7 @@ describeWith(['unshare'], 'under the production rate limit', () => {
     for (let n = 0; n < EXECS; n += 1) expect((await client.exec(id, { command: 'true' })).exit_code).toBe(0);
   });
 
-  it('refuses who does not come back', async () => {
+  it('refuses a client that does not retry', async () => {
     const hasty = new Client({ server: server.url, apiKey: KEY, user: 'ann', retry: false });
     const all = Array.from({ length: rate_limit.burst + 1 }, () => hasty.get(id));
     const refused = (await Promise.allSettled(all)).filter(({ status }) => status === 'rejected');

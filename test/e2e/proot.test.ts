@@ -22,7 +22,7 @@ for (const ordinaryUser of [false, true]) {
         removeHome(server.home);
       });
 
-      it('spawns, runs, keeps files, and leaves nothing', async () => {
+      it('spawns, runs, keeps files, and leaves nothing behind', async () => {
         const { id, warnings } = await client.spawn();
         expect(warnings).toEqual([expect.stringContaining('proot does not isolate')]);
         const run = await client.sh(id, 'echo $HOME; echo data > file; ls / | tr "\\n" " "; touch /usr/x');
@@ -34,7 +34,7 @@ for (const ordinaryUser of [false, true]) {
         expect(remains(server, [id])).toEqual(NOTHING);
       });
 
-      it('cuts no sandbox off, and refuses to pretend', async () => {
+      it('isolates no network, and refuses a spawn that asks for it', async () => {
         const refused = await client.call('POST', '/sandboxes', { network: 'none' });
         expect(refused.status).toBe(501);
         const { body } = await client.call('GET', '/providers/userspace');

@@ -111,7 +111,7 @@ for (const kind of ['caddy', 'nginx'] as const) {
       return cookie;
     };
 
-    it('the API answers, over HTTP/2 too, and plain HTTP is sent on', async () => {
+    it('the API answers, over HTTP/2 too, and plain HTTP is redirected', async () => {
       expect(await call(`/sandboxes/${id}`)).toMatchObject({ status: 200 });
       expect(await call(`/sandboxes/${id}`, { headers: {} })).toMatchObject({ status: 401 });
       const session = connectHttp2(`https://127.0.0.1:${proxy.port}`, { ca: front.ca, servername: API });
@@ -174,7 +174,7 @@ for (const kind of ['caddy', 'nginx'] as const) {
       expect(said).toMatchObject([{ type: 'started' }, { data: 'hello' }, { type: 'exit', exit_code: 0 }]);
     });
 
-    it('10 MB go in and come out', async () => {
+    it('10 MB go in and come out unchanged', async () => {
       const body = randomBytes(SIZE);
       const sum = createHash('sha256').update(body).digest('hex');
       const headers = { ...KEY, 'content-type': 'application/octet-stream' };
@@ -189,7 +189,7 @@ for (const kind of ['caddy', 'nginx'] as const) {
       expect(back.digest('hex')).toBe(sum);
     });
 
-    it('a preview opens by its name: uploads, events, WebSocket', async () => {
+    it('a preview opens by its name with uploads, events and a WebSocket', async () => {
       const headers = await ready();
       expect(await fetchText(front, shown, '/a?b', { headers })).toMatchObject({
         text: `${shown}:${proxy.port} /a?b`,
@@ -212,7 +212,7 @@ for (const kind of ['caddy', 'nginx'] as const) {
       // The guest's events end by themselves later.
     }, 60_000);
 
-    it('who asks is who asks, whatever it says of itself', async () => {
+    it('the address of a caller is its own, whatever headers it sends', async () => {
       const cookie = await ready();
       const { text: found } = await fetchText(front, shown, '/headers', { headers: { ...cookie, ...LIES } });
       const heard = (JSON.parse(found) as [string, string][]).map(([name, value]) => [
@@ -237,7 +237,7 @@ for (const kind of ['caddy', 'nginx'] as const) {
       expect(body.map(({ remote_addr }) => remote_addr)).not.toContain('6.6.6.6');
     });
 
-    it('what is not proxied is believed from nobody else', async () => {
+    it('forwarding headers that bypass the proxy are ignored', async () => {
       const asked = get({
         ...{ port: Number(new URL(server.url).port), host: '127.0.0.1', localAddress: VISITOR },
         ...{ path: '/api/v1/admin/audit?status=299', agent: false },

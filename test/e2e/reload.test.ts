@@ -44,7 +44,7 @@ describe('a server that reads its configuration again', () => {
     removeHome(home);
   });
 
-  it('takes over keys, origins, limits and the level of its log, and names what waits for a restart', async () => {
+  it('applies keys, origins, limits and the log level, and names the keys that need a restart', async () => {
     expect([(await call(OLD)).status, (await call(NEW)).status]).toEqual([200, 401]);
     expect(
       (await call(OLD, '/health', { Origin: ORIGIN })).headers.get('access-control-allow-origin'),
@@ -73,7 +73,7 @@ describe('a server that reads its configuration again', () => {
     expect(server.log()).not.toContain('canary');
   });
 
-  it('keeps what holds when the file cannot be used', async () => {
+  it('keeps the current configuration when the file is invalid', async () => {
     for (const bad of ['auth: {', 'auth: { enabled: true }\n', 'nonsense: 1\n']) {
       write(bad);
       await reload(fails);
@@ -91,7 +91,7 @@ while True: print(s.recv(4096).decode().replace(chr(10), ' '), flush=True)
 `;
 
 describeWith(['systemd-notify', 'python3'], 'a server under a service manager', () => {
-  it('says that it is ready, lives, reloads and stops', async () => {
+  it('reports readiness, liveness, reloads and the stop', async () => {
     const home = makeHome();
     const socket = join(home, 'notify');
     const manager = spawn('/usr/bin/python3', ['-c', MANAGER, socket], {

@@ -50,7 +50,7 @@ describeWith(['unshare'], 'svc serve', () => {
     expect((await client.call<unknown[]>('GET', '/sandboxes')).body).toEqual([]);
   });
 
-  it('a stop while it starts is orderly too', async () => {
+  it('stops in order also while it starts', async () => {
     const home = fresh();
     const env = { ...process.env, SVC_SERVER_PORT: '0', SVC_DATABASE_PATH: join(home, 'svc.db') };
     const child = spawn(process.execPath, [cli, 'serve'], {
@@ -78,7 +78,7 @@ describeWith(['unshare'], 'svc serve', () => {
     await client.destroy(id);
   });
 
-  it('ends sandboxes when their time is up, also those due while it was down', async () => {
+  it('ends expired sandboxes, also those that expired while it was down', async () => {
     const first = await start();
     const { id } = await api(first.url).spawn({ ttl: '1s' });
     await first.kill();
@@ -92,14 +92,14 @@ describeWith(['unshare'], 'svc serve', () => {
     expect((await ended()).body.details).toMatchObject({ end_reason: 'expired' });
   });
 
-  it('refuses a second server on one database', async () => {
+  it('refuses a second server on the same database', async () => {
     const server = await start();
     const second = await runCli(['serve'], { ...server.env });
     expect(second.code).toBe(5);
     expect(second.stderr).toContain(String(server.child.pid));
   });
 
-  it('refuses a port that is taken, and says so', async () => {
+  it('refuses a port that is in use, with the reason', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await until('listening', () => taken.listening);
     const { port } = taken.address() as { port: number };
@@ -109,14 +109,14 @@ describeWith(['unshare'], 'svc serve', () => {
     expect(run.stderr).toContain(String(port));
   });
 
-  it('refuses to be open to the network without keys', async () => {
+  it('refuses to listen on the network without keys', async () => {
     const run = await refuse({ SVC_SERVER_HOST: '0.0.0.0' });
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('auth.enabled');
     expect((await refuse({ SVC_AUTH_ENABLED: 'true' })).stderr).toContain('auth.api_key');
   });
 
-  it('refuses an unknown variable and a database that is none', async () => {
+  it('refuses an unknown variable and a file that is not a database', async () => {
     expect((await refuse({ SVC_SERVER_PROT: '1' })).stderr).toContain('SVC_SERVER_PORT');
     const home = fresh();
     mkdirSync(join(home, 'd'));
@@ -130,7 +130,7 @@ describeWith(['unshare'], 'svc serve', () => {
     expect(existsSync(join(home, 'd/svc.db-wal'))).toBe(false);
   });
 
-  it('keeps keys out of its log and wants them on every call', async () => {
+  it('keeps keys out of its log and requires them on every call', async () => {
     const key = 'canary-key-0123456789abcdef0123456789abcdef';
     const server = await start({
       SVC_AUTH_ENABLED: 'true',

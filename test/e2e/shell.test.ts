@@ -68,7 +68,7 @@ const shell = ({ env, ordinaryUser, onWorker }: Runtime) => {
     }
   });
 
-  it('types, sees, interrupts, follows the size, and ends with the status of the shell', async () => {
+  it('passes keys and output, interrupts, resizes, and ends with the status of the shell', async () => {
     open();
     await shows(/[$#] ?$/m);
     type('stty size; echo "<$TERM>"; tty', 'Enter');
@@ -104,7 +104,7 @@ const shell = ({ env, ordinaryUser, onWorker }: Runtime) => {
     expect((await client.sh(id, 'cat /workspace/note')).stdout).toBe('hello from the editor\n');
   });
 
-  it('gives the terminal back when the sandbox is gone', async () => {
+  it('restores the terminal when the sandbox ends', async () => {
     const other = (await client.spawn()).id;
     const before = id;
     id = other;
@@ -125,7 +125,7 @@ const shell = ({ env, ordinaryUser, onWorker }: Runtime) => {
         maxBuffer: 64 * 1024 * 1024,
       });
 
-    it('passes bytes both ways and the status', () => {
+    it('passes bytes both ways and returns the status', () => {
       const bytes = randomBytes(3 * 1024 * 1024 + 1);
       const run = svc(bytes, '--', 'sh', '-c', 'cat; echo done >&2; exit 3');
       expect([run.status, run.stderr.toString()]).toEqual([3, 'done\n']);
@@ -141,7 +141,7 @@ const shell = ({ env, ordinaryUser, onWorker }: Runtime) => {
       expect(svc('', '--timeout', '1s', '--', 'sleep', '60').status).toBe(124);
     });
 
-    it('says that a shell needs a terminal', () => {
+    it('reports that a shell needs a terminal', () => {
       const run = spawnSync(process.execPath, [cli, 'sandbox', 'shell', id], {
         env: { ...process.env, SVC_SERVER: server.url },
       });

@@ -5,7 +5,7 @@ import { describeWith } from '../support/requires.ts';
 import { packageRoot } from '../support/servers/server.ts';
 
 describeWith(['root', 'unshare'], '40 cycles of spawn, exec and destroy', () => {
-  it('leave the server as large as it was, with faults between them', async () => {
+  it('do not grow the server, with faults between them', async () => {
     const report = await soak(packageRoot, { provider: 'userspace', cycles: 40, faults: true });
     expect(report.samples.at(-1)?.cycles).toBe(40);
     expect(report, JSON.stringify(report)).toMatchObject({ pass: true });

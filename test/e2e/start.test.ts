@@ -19,7 +19,7 @@ describeWith(['tmux', 'unshare'], 'npm start', () => {
     removeFolder(home);
   });
 
-  it('shows one sandbox, says where data is stored, and exits with 0 on one Ctrl-C', async () => {
+  it('shows one sandbox, names the data folder, and exits with 0 on one Ctrl-C', async () => {
     const screen = await started(`SVC_DATABASE_PATH=${home}/svc.db`);
     expect(screen).toContain(`Data is stored in ${home}.`);
     expect(screen).toMatch(/DELETE \/sandboxes\/\{id\} +\d+ ms +destroyed/);

@@ -42,7 +42,7 @@ describeWith(['root', 'systemd', 'bwrap'], 'the units under systemd', () => {
   let sandbox: string;
   const echo = () => systemd.sure(svc(`sandbox exec ${sandbox} -- echo alive`));
 
-  it('are ready when they serve', async () => {
+  it('are ready when the server answers', async () => {
     await systemd.sure('systemctl start svc');
     await systemd.sure(
       'node -e "fetch(\'http://127.0.0.1:7423/api/v1/live\').then((r) => process.exit(r.ok ? 0 : 1))"',
@@ -83,7 +83,7 @@ describeWith(['root', 'systemd', 'bwrap'], 'the units under systemd', () => {
     expect(await echo()).toBe('alive\n');
   });
 
-  it('back up', async () => {
+  it('back up the database', async () => {
     await systemd.sure('systemctl start svc-backup.service');
     expect(await systemd.show('svc-backup', 'Result')).toBe('success');
     await systemd.sure('svc db verify /var/lib/svc-backups/svc-*.db');
@@ -91,7 +91,7 @@ describeWith(['root', 'systemd', 'bwrap'], 'the units under systemd', () => {
     expect(await systemd.show('svc-backup.timer', 'ActiveState')).toBe('active');
   });
 
-  it('stop in peace, and leave sandboxes to the next server', async () => {
+  it('stop without failure, and leave sandboxes to the next server', async () => {
     await systemd.sure('systemctl stop svc');
     expect(await systemd.show('svc', 'Result')).toBe('success');
     await systemd.sure('systemctl start svc');

@@ -26,7 +26,7 @@ eachRuntime([], 'templates', ({ env, ordinaryUser }) => {
   const spawn = (name: string, body: object = {}) =>
     client.call<Sandbox>('POST', `/templates/${name}/spawn`, body);
 
-  it('runs setup in order, with the environment, and shows its words in the console', async () => {
+  it('run setup in order, with the environment, and show its output in the console', async () => {
     const setup = ['echo one > /workspace/log; echo hello', 'echo "$WHO" >> /workspace/log'];
     expect((await make('good', { setup, env: { WHO: 'template' } })).status).toBe(201);
     const { status, body } = await spawn('good', { env: { WHO: 'me' }, metadata: { a: 'b' } });
@@ -37,7 +37,7 @@ eachRuntime([], 'templates', ({ env, ordinaryUser }) => {
     await client.destroy(body.id);
   });
 
-  it('says which command failed and how, and leaves nothing', async () => {
+  it('report the setup command that failed and its output, and leave nothing behind', async () => {
     await make('bad', { setup: ['true', 'echo no such thing >&2; exit 3', 'true'] });
     const { status, body } = await spawn('bad');
     expect([status, body]).toMatchObject([
@@ -52,7 +52,7 @@ eachRuntime([], 'templates', ({ env, ordinaryUser }) => {
     expect(remains(server, [row?.id ?? ''])).toEqual(NOTHING);
   });
 
-  it('ends setup that does not end when the sandbox is destroyed', async () => {
+  it('end a running setup when the sandbox is destroyed', async () => {
     await make('slow', { setup: ['sleep 600'] });
     const spawned = spawn('slow');
     let id = '';
@@ -68,7 +68,7 @@ eachRuntime([], 'templates', ({ env, ordinaryUser }) => {
     expect(remains(server, [id])).toEqual(NOTHING);
   });
 
-  it('keeps ready ones, gives them away at once and whole, and makes others', async () => {
+  it('prewarm sandboxes, give them out at once, and replace them', async () => {
     const { instance, home } = server;
     const running = () => agents([instance, home]).length;
     const before = running();
@@ -85,7 +85,7 @@ eachRuntime([], 'templates', ({ env, ordinaryUser }) => {
     await until('nothing is left', () => running() === before);
   });
 
-  it('is worked with on the command line', async () => {
+  it('are managed from the command line', async () => {
     const svc = (...args: string[]) => runCli(['template', ...args], { SVC_SERVER: server.url });
     const json = async (...args: string[]) => JSON.parse((await svc(...args, '--json')).stdout);
     const yaml = 'name: cli\nimage: host\nenv:\n  A: "1"\nsetup:\n  - echo hi > /workspace/hi\n';

@@ -41,7 +41,7 @@ describeWith(['bwrap', 'chromium'], 'a Vite server in a sandbox', () => {
     removeHome(server.home);
   });
 
-  it('is shown in a browser, and shows what changes while its state stays', async () => {
+  it('is shown in a browser, and shows changes while its state stays', async () => {
     await until(
       'Vite listens',
       async () => (await client.logs(id)).join('\n').includes('ready in'),

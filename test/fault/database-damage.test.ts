@@ -103,7 +103,7 @@ function isCheck(pid: string): boolean {
 }
 
 describeWith(['unshare', 'python3', 'systemd-notify'], 'a large database', () => {
-  it('serves at once after a kill, keeps its watchdog, and checks the database meanwhile', async () => {
+  it('is served at once after a kill, with watchdog signals, and checked meanwhile', async () => {
     const folder = home();
     const path = join(folder, 'svc.db');
     await start(folder);
@@ -131,7 +131,7 @@ describeWith(['unshare', 'python3', 'systemd-notify'], 'a large database', () =>
     expect(await server?.stop()).toBe(0);
   });
 
-  it('reports damage after an orderly stop while it serves, until the database is replaced', async () => {
+  it('is reported as damaged after an orderly stop while the server runs, until it is replaced', async () => {
     const folder = home();
     const path = join(folder, 'svc.db');
     await start(folder);
@@ -178,7 +178,7 @@ function descriptorsOf(pid: string): string[] {
 }
 
 describeWith(['unshare'], 'a small database', () => {
-  it('refuses a database that was damaged after an orderly stop', async () => {
+  it('refuses to start when it was damaged after an orderly stop', async () => {
     const folder = home();
     const path = await makeDatabase(join(folder, 'svc.db'), 'host', 200);
     spoilMiddle(path);
@@ -207,8 +207,8 @@ describeWith(['unshare'], 'a small database', () => {
   });
 });
 
-describeWith(['root', 'unshare', 'cc'], 'a disk that cannot be read for a while', () => {
-  it('is not reported as damage, neither at a start nor later', async () => {
+describeWith(['root', 'unshare', 'cc'], 'a disk that temporarily cannot be read', () => {
+  it('does not make the database count as damaged, at a start or later', async () => {
     const folder = home();
     const host = faultyHost(folder);
     await start(folder, host.env);

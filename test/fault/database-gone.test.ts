@@ -81,7 +81,7 @@ describeWith(['unshare'], 'a database that goes away', () => {
     ['the file', path],
     ['its log', `${path}-wal`],
     ['its folder', state],
-  ])('%s is moved away and back: serves as before', async (_, part) => {
+  ])('%s is moved away and back: the server serves as before', async (_, part) => {
     const [used, doomed] = [await spawned(), await spawned()];
     renameSync(part, `${part}.away`);
     await holdsOut(used, doomed);
@@ -93,7 +93,7 @@ describeWith(['unshare'], 'a database that goes away', () => {
     expect(remains(server, seen)).toEqual(NOTHING);
   });
 
-  it('is removed: creates no other database, and continues with a restored backup', async () => {
+  it('is removed: the server creates no other database, and continues with a restored backup', async () => {
     const [kept, doomed] = [await spawned(), await spawned()];
     const backup = join(home, 'backup.db');
     const cli = { SVC_DATABASE_PATH: path };
@@ -113,7 +113,7 @@ describeWith(['unshare'], 'a database that goes away', () => {
     await until('nothing to be left', () => running() === 0, SETTLE_MS);
   });
 
-  it('is replaced by a copy: writes nothing to the copy', async () => {
+  it('is replaced by a copy: the server writes nothing to the copy', async () => {
     const [used, doomed] = [await spawned(), await spawned()];
     const first = join(home, 'first');
     renameSync(state, first);
@@ -129,7 +129,7 @@ describeWith(['unshare'], 'a database that goes away', () => {
   });
 });
 
-describeWith(['root'], 'a database on a file system that may be read only', () => {
+describeWith(['root'], 'a database on a file system that can become read-only', () => {
   countFaults('database of the server');
   const home = makeHome();
   const state = join(home, 'state');
@@ -145,7 +145,7 @@ describeWith(['root'], 'a database on a file system that may be read only', () =
     removeHome(home);
   });
 
-  it('a server at work keeps it writable, and none begins where it is not: doctor names it', async () => {
+  it('stays writable under a running server; when read-only, no server starts and doctor names it', async () => {
     const server = await startServer({ home, env });
     expect(mount('remount', 'ro').stderr).toMatch(/busy/);
     expect(await server.stop()).toBe(0);

@@ -69,7 +69,7 @@ describeWith(['root', 'flock', 'unshare'], 'a database that is mounted', () => {
     onTestFinished(() => void spawnSync('umount', ['-l', to]));
   };
 
-  it('as a file: refuses that name, also without another server', async () => {
+  it('as a file: the server refuses that name, also without another server', async () => {
     const [path, other] = [join(temporaryFolder(), 'svc.db'), join(temporaryFolder(), 'oth er.db')];
     const first = await writerAt(path);
     writeFileSync(other, '');
@@ -80,7 +80,7 @@ describeWith(['root', 'flock', 'unshare'], 'a database that is mounted', () => {
     await expect(openStore(other)).rejects.toMatchObject({ remedy: 'Mount its folder instead.' });
   });
 
-  it('with its folder: refused while the first server lives, welcome afterwards', async () => {
+  it('with its folder: refused while the first server runs, accepted afterwards', async () => {
     const [folder, other] = [temporaryFolder(), temporaryFolder()];
     const first = await writerAt(join(folder, 'svc.db'));
     mount(folder, other);

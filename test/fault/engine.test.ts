@@ -196,7 +196,7 @@ underEngine([], 'an engine whose containers end with it', (under) => {
     },
   );
 
-  it('frozen for a minute: calls end by their deadlines, and afterwards everything works', async () => {
+  it('frozen for a minute: calls end at their deadlines, and everything works afterwards', async () => {
     const [used, doomed] = [await spawned(under), await spawned(under)];
     await under.client.sh(used.id, 'echo kept > /workspace/file');
     await whileAway(under, async () => {

@@ -41,7 +41,7 @@ describeWith(['root', 'unshare'], 'full folders', () => {
     return remains(server, seen);
   };
 
-  it('the run folder: rejects spawns, keeps running sandboxes, and spawns again with room', async () => {
+  it('the run folder: the server rejects spawns, keeps running sandboxes, and spawns again with room', async () => {
     const home = makeHome(true);
     const run = join(home, 'run');
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=700', 'svc-test', run]);
@@ -69,7 +69,7 @@ describeWith(['root', 'unshare'], 'full folders', () => {
     });
   });
 
-  it('/tmp: nothing of a server or its sandboxes needs it', async () => {
+  it('/tmp: neither a server nor its sandboxes need it', async () => {
     const home = makeHome();
     // A /tmp of its own, in which only the server's home is the host's, and the package where it lies there.
     const script = `set -e; root=$1; shift

@@ -64,7 +64,7 @@ async function expectStops({ stop }: TestServer) {
 
 describeWith(['root', 'unshare'], 'a folder that never answers', () => {
   it.each(['WORKSPACE_BASE', 'ROOTFS_PATH'])(
-    '%s: spawns end, others are served, and a stop ends',
+    '%s: spawns end, other calls are served, and a stop ends',
     async (key) => {
       const running = await startHung((below) => ({
         SVC_PROVIDERS_USERSPACE_WORKSPACE: 'disk',

@@ -137,7 +137,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'virtual machines that go wr
   });
 
   it(
-    'removes what a killed server left unfinished, with its monitor',
+    'removes the unfinished runtime of a killed server, with its monitor',
     async () => {
       const id = freshId();
       const running = provider.create(runtimeSpec(id), patient());

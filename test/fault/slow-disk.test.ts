@@ -84,7 +84,7 @@ describeWith(['root', 'unshare', 'cc'], 'beneath a server', () => {
 });
 
 describeWith(['root', 'bwrap', 'cc'], 'beneath a worker', () => {
-  it('answers for its sandboxes while each sync takes 3 s, and journals what it acknowledged', async () => {
+  it('reports its sandboxes while each sync takes 3 s, and journals what it acknowledged', async () => {
     const home = makeHome();
     onTestFinished(() => removeHome(home));
     const host = faultyHost(home);

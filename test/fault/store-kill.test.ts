@@ -16,7 +16,7 @@ countFaults('server killed');
 const ROUNDS = 10;
 const open = (path: string) => openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });
 
-it(`loses no acknowledged row in ${ROUNDS} kills`, async () => {
+it(`the store loses no acknowledged row in ${ROUNDS} kills`, async () => {
   const path = join(temporaryFolder(), 'svc.db');
   let newest = 0;
   for (let round = 0; round < ROUNDS; round++) {
@@ -50,7 +50,7 @@ function missing(child: Child, states: Map<string, string>): string[] {
   });
 }
 
-it('names the living process that holds it and its address, and is free after kill -9', async () => {
+it('the lock names its live holder and the address, and is free after kill -9', async () => {
   const path = join(temporaryFolder(), 'svc.db');
   const child = await startChild('store-writer.child.ts', [path, 'x']);
   await until('it is open', () => child.lines.length > 0);

@@ -65,7 +65,7 @@ describe('alert rules', () => {
 });
 
 describe('the dashboard', () => {
-  it('shows only what is exposed', async () => {
+  it('shows only exposed metrics', async () => {
     const known = await series();
     const { panels } = JSON.parse(read(DASHBOARD)) as {
       panels: { title: string; targets: { expr: string }[] }[];

@@ -21,18 +21,18 @@ const BLOCKS = MARKDOWN.flatMap((document) => blocksOf(document));
 const read = (path: string) => readFileSync(join(packageRoot, path), 'utf8');
 
 describe('the blocks of the documents', () => {
-  it('are run by a test, or are of a kind that a test reads', () => {
+  it('are run or read by a test', () => {
     expect(BLOCKS.length).toBeGreaterThan(100);
     expect(BLOCKS.flatMap(strangeness)).toEqual([]);
   });
 
-  it('are exempt from tests at most ten times, each with its reason', () => {
+  it('are exempt from tests at most ten times, each with a reason', () => {
     const marked = BLOCKS.filter(({ notRun }) => notRun !== undefined);
     expect(marked.filter((block) => !isCommands(block))).toEqual([]);
     expect(marked.length).toBeLessThanOrEqual(MOST_NOT_RUN);
   });
 
-  it('are reported when no test follows them', () => {
+  it('are reported when no test covers them', () => {
     const blocks = blocksOf('x.md', '```\nsvc serve\n```\n```bash\ntrue\n```\n```console\n$ svc\n```\n');
     expect(blocks.flatMap(strangeness)).toHaveLength(3);
   });
@@ -62,7 +62,7 @@ function strangeness(block: Block): string[] {
     : [`${document}:${line} is a block of \`${language}\` that no test follows`];
 }
 
-it('every line of a document that two follow is followed by one of them', () => {
+it('every document that a test reads in part is read in full by two tests', () => {
   const halves = READERS.filter(({ prompt }) => prompt !== undefined);
   for (const { document, prompt } of halves)
     expect(halves.some((other) => other.document === document && other.prompt !== prompt)).toBe(true);
@@ -92,7 +92,7 @@ itWith(['promtool'], 'docs/metrics.md holds a configuration of Prometheus', () =
   expect(promtool(['check', 'config', '--syntax-only', file])).toMatchObject({ code: 0 });
 });
 
-it('documents give the right number of lint rules', () => {
+it('documents give the correct number of lint rules', () => {
   for (const document of MARKDOWN.filter((name) => name !== 'CHANGELOG.md'))
     for (const [words, count] of read(document).matchAll(/\b(\d+) rules\b/g))
       expect([document, words, Number(count)]).toEqual([document, words, LINT_RULES.length]);

@@ -21,7 +21,7 @@ const EXAMPLES = documentedCommands(manifest as unknown as Manifest).flatMap((co
   (command.examples ?? []).map((example) => textOf(example, command)),
 );
 
-it('there are many', () => {
+it('there are more than 100 examples', () => {
   expect(EXAMPLES.length).toBeGreaterThan(100);
 });
 
@@ -31,7 +31,7 @@ it.each(EXAMPLES)('%s', async (example) => {
   for (const words of calls) await parsed(words);
 });
 
-it('notices a flag that is not there', async () => {
+it('notices an unknown flag', async () => {
   const [words = []] = callsOf('svc sandbox create --memory 64 --nope');
   await expect(parsed(words)).rejects.toThrow('nope');
   await expect(parsed(['sandbox', 'nope'])).rejects.toThrow('no command');

@@ -45,7 +45,7 @@ it.each(OFFLINE)('%s loads nothing heavy', (path) => {
   expect(waysToHeavy(path)).toEqual([]);
 });
 
-it('what runs without oclif loads neither oclif nor what schemas are written in', () => {
+it('the fast path loads neither oclif nor a schema library', () => {
   const built = new Map([...files].filter(([path]) => !REPLACED.includes(path)));
   expect(
     waysToHeavy('src/cli/fast-path/main.ts', built, [...HEAVY, '@oclif/core', 'typebox', 'ajv']),

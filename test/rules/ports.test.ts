@@ -65,7 +65,7 @@ function forbiddenImport(node: ts.Node): string | undefined {
 
 const files = sourceFiles('src', 'commands').filter(({ path }) => !/^src\/host\//.test(path));
 
-it('nobody but the host takes time or randomness from the machine', () => {
+it('only the host layer takes time or randomness from the machine', () => {
   const taken = files.flatMap(takenFromTheMachine);
   expect(taken.filter((each) => !/^commands\/.* takes Date\.now$/.test(each))).toEqual([]);
 });
@@ -92,6 +92,6 @@ it.each([
   'clock.now();',
   "import { createHash } from 'node:crypto';",
   'setImmediate(f);',
-])('lets %s be', (text) => {
+])('permits %s', (text) => {
   expect(takenFromTheMachine(parsed('src/control/x.ts', text))).toEqual([]);
 });

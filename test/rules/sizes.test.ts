@@ -54,7 +54,7 @@ it('files and functions are short', () => {
   expect(files.flatMap(tooLong)).toEqual([]);
 });
 
-it('every file opens with what it is for', () => {
+it('every file starts with a comment on its purpose', () => {
   expect([...files, ...sourceFiles('test', 'proof')].flatMap(withoutOpening)).toEqual([]);
 });
 
@@ -65,7 +65,7 @@ it('commands/ holds commands and nothing else', () => {
   expect(others.map(({ path }) => path)).toEqual([]);
 });
 
-it('names say what things are', () => {
+it('type names are not vague', () => {
   // FileInfo is the specification's own name of a resource.
   const vague = /^(?!FileInfo$).*(?:Manager|Helper|Util|Impl|Base|Data|Info)s?$/;
   const found = files.flatMap((file) => {
@@ -85,11 +85,11 @@ it('names say what things are', () => {
   expect(files.filter(({ path }) => !/^[a-z0-9/.-]+$/.test(path)).map(({ path }) => path)).toEqual([]);
 });
 
-it('no literal is spread into another to put more on a line', () => {
+it('no literal is spread into another literal', () => {
   expect(spreadsOf(files)).toEqual([]);
 });
 
-it('rejects what is too long', () => {
+it('rejects files and functions that are too long', () => {
   const body = (count: number) => 'x();\n'.repeat(count);
   expect(tooLong(parsed('src/a/a.ts', body(301)))).toHaveLength(1);
   expect(tooLong(parsed('src/a/a.ts', `function f() {\n${body(40)}}`))).toEqual([]);
@@ -101,7 +101,7 @@ it('rejects what is too long', () => {
   expect(tooLong(parsed('commands/a.ts', `class A {\nasync run() {\n${body(20)}}\n}`))).toEqual([]);
 });
 
-it('rejects literals that are spread where they stand', () => {
+it('rejects spread literals', () => {
   const spreads = (text: string) => spreadsOf([parsed('src/a/a.ts', text)]);
   expect(spreads('const x = { ...{ a, b }, ...c }; const y = [...[1, 2]];')).toHaveLength(2);
   expect(spreads('const x = { ...(d && { d }), ...c };')).toEqual([]);

@@ -23,7 +23,7 @@ it('comments use plain words', () => {
   expect(violations('comment', PLAIN)).toEqual([]);
 });
 
-describe('the words', () => {
+describe('ruled-out words', () => {
   const found = (text: string) =>
     violationsIn(sourceOf('src/a.ts', text)).map(({ kind, name }) => `${kind} ${name}`);
 
@@ -56,7 +56,7 @@ describe('the words', () => {
   });
 });
 
-it('finds groups whose members lead back to each other', () => {
+it('finds cycles of references', () => {
   const graph = new Map([
     ['a', ['b', 'd']],
     ['b', ['c']],

@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts';
 const spec = { exec_id: 'ex-1', argv: ['true'], label: 'true', env: {} };
 const reason = new Error('enough');
 
-test('an abort rejects at once with its reason and tells the agent', async () => {
+test('an abort rejects at once with its reason and notifies the agent', async () => {
   const { io, agent } = await openScripted();
   const abort = new AbortController();
   const { signal } = abort;
@@ -30,7 +30,7 @@ test('an abort rejects at once with its reason and tells the agent', async () =>
   expect(agent.count(TYPE.CANCEL)).toBe(5);
 });
 
-test('an abort that came before sends nothing', async () => {
+test('an earlier abort sends nothing', async () => {
   const { io, agent } = await openScripted();
   await expect(io.exec(spec, AbortSignal.abort(reason)).exit).rejects.toBe(reason);
   await expect(io.files.stat('/', AbortSignal.abort(reason))).rejects.toBe(reason);
@@ -39,7 +39,7 @@ test('an abort that came before sends nothing', async () => {
   expect(agent.seen).toHaveLength(1);
 });
 
-test('the number of a cancelled stream is free only after its answer, and late bytes are dropped', async () => {
+test('the number of a cancelled stream is reused only after its answer, and late bytes are dropped', async () => {
   const { io, agent } = await openScripted();
   const abort = new AbortController();
   const exec = io.exec(spec, abort.signal);
@@ -151,7 +151,7 @@ test('a long operation lasts until its own deadline while the agent answers ping
   expect(call.outcome).toBe('unavailable');
 });
 
-test('the backstop of an exec comes 5 s after its own deadline', async () => {
+test('the session gives up an exec 5 s after its own deadline', async () => {
   const { io, agent, clock } = await openScripted();
   const exec = io.exec({ ...spec, timeoutMs: 1000 });
   await agent.frame(TYPE.OPEN);
@@ -161,7 +161,7 @@ test('the backstop of an exec comes 5 s after its own deadline', async () => {
   await expect(exec.exit).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-test('kill asks once, and the agent says when it is done', async () => {
+test('kill sends one cancel, and the answer of the agent ends the exec', async () => {
   const { io, agent } = await openScripted();
   const exec = io.exec(spec);
   const { stream } = await agent.frame(TYPE.OPEN);
@@ -174,7 +174,7 @@ test('kill asks once, and the agent says when it is done', async () => {
   expect(agent.count(TYPE.CANCEL)).toBe(1);
 });
 
-test('what fits no argument list is refused before it is sent', async () => {
+test('arguments that fit no argument list are refused before they are sent', async () => {
   const { io, agent } = await openScripted();
   const refused = { code: 'bad_request' };
   const long = 'a'.repeat(131_072);
@@ -200,7 +200,7 @@ test('what fits no argument list is refused before it is sent', async () => {
   await agent.frame(TYPE.OPEN);
 });
 
-test('more streams or calls than a session takes are refused here', async () => {
+test('streams and calls beyond the limit of a session are refused before they are sent', async () => {
   const { io, agent } = await openScripted();
   for (let count = 0; count < STREAMS_MAX; count += 1) void io.exec(spec);
   await expect(io.exec(spec).exit).rejects.toMatchObject({ code: 'resource_limit' });
@@ -221,7 +221,7 @@ test('more streams or calls than a session takes are refused here', async () => 
   ).toBe('accepted');
 });
 
-test('close ends what is in flight, and is safe twice', async () => {
+test('close ends all work in flight, and is safe twice', async () => {
   const { io, agent, logger } = await openScripted();
   const stat = io.files.stat('/a');
   await agent.frame(TYPE.CALL);

@@ -25,19 +25,19 @@ function mostUnderWay(credit: ReceiveCredit): number {
   }
 }
 
-test('a stream that carries little gets back what it took', () => {
+test('a stream that carries little gets back the credit that it used', () => {
   const credit = new ReceiveCredit(new WideStreams());
   expect(carry(credit, 12)).toBe(12 * PIECE);
   expect(mostUnderWay(credit)).toBe(FIRST_CREDIT);
 });
 
-test('one that carries much gets more, once', () => {
+test('a stream that carries much gets more credit, once', () => {
   const credit = new ReceiveCredit(new WideStreams());
   expect(carry(credit, 400)).toBe(400 * PIECE + 3 * FIRST_CREDIT);
   expect(mostUnderWay(credit)).toBe(4 * FIRST_CREDIT);
 });
 
-test('only a few are wide at a time, and ended ones free a slot', () => {
+test('only a few streams have more credit at a time, and ended streams free a slot', () => {
   const wide = new WideStreams();
   const all = Array.from({ length: 20 }, () => new ReceiveCredit(wide));
   for (const credit of all) carry(credit, 400);
@@ -54,7 +54,7 @@ test('only a few are wide at a time, and ended ones free a slot', () => {
   expect(all.map(mostUnderWay).filter((bytes) => bytes > FIRST_CREDIT)).toHaveLength(16);
 });
 
-test('a waiting one gets a slot when one is free', () => {
+test('a waiting stream gets a free slot', () => {
   const wide = new WideStreams();
   const holders = Array.from({ length: 16 }, () => new ReceiveCredit(wide));
   for (const credit of holders) carry(credit, 400);

@@ -101,7 +101,7 @@ async function replay(welcome: Buffer, answers: Buffer) {
   return await settled;
 }
 
-test('answers cut at every byte settle every call, and none is taken for complete', {
+test('answers cut at every byte settle every call, and none counts as complete', {
   timeout: 120_000,
 }, async () => {
   const { welcome, answers } = await record();
@@ -115,7 +115,7 @@ test('answers cut at every byte settle every call, and none is taken for complet
   }
 });
 
-test('a welcome cut at every byte opens nothing', async () => {
+test('a welcome cut at any byte opens no session', async () => {
   const { welcome } = await record();
   for (let cut = 0; cut < welcome.length; cut += 1) {
     const [stream, guest] = pair();
@@ -124,7 +124,7 @@ test('a welcome cut at every byte opens nothing', async () => {
   }
 });
 
-test('what any cut leaves in the stream harms no new session', async () => {
+test('leftovers of any cut in the stream harm no new session', async () => {
   const { answers } = await record();
   for (let cut = 0; cut < answers.length; cut += 1) {
     const [stream, guest] = pair();

@@ -28,7 +28,7 @@ test.each([
   expect(errnoError(ERRNO[name], 'secret /host/path')).toMatchObject({ code, status });
 });
 
-test('an unknown number is provider_error, and the text of the sandbox is never public', () => {
+test('an unknown number is provider_error, and the text of the sandbox stays private', () => {
   const error = errnoError(9999, 'secret '.repeat(1000));
   expect(error.code).toBe('provider_error');
   expect(`${error.message}${error.remedy}${JSON.stringify(error.details)}`).not.toContain('secret');

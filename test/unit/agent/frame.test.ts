@@ -43,7 +43,7 @@ function cut(bytes: Buffer, sizes: number[]): Buffer[] {
 }
 
 describe('the frame parser', () => {
-  test('gives back the frames of any chunking', () => {
+  test('returns the same frames for any chunks', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 20 });
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 20 }), sizes, (frames, cuts) => {
@@ -75,7 +75,7 @@ describe('the frame parser', () => {
     );
   });
 
-  test('never throws anything but a fault, whatever comes', () => {
+  test('throws nothing but AgentFault, whatever bytes arrive', () => {
     fc.assert(
       fc.property(
         fc.array(fc.uint8Array({ maxLength: 100 }), { maxLength: 10 }),
@@ -87,19 +87,19 @@ describe('the frame parser', () => {
     );
   });
 
-  test.each([8, FRAME_MAX + 1, 0, 0xffff_ffff])('refuses length %i before the bytes come', (length) => {
+  test.each([8, FRAME_MAX + 1, 0, 0xffff_ffff])('refuses length %i before the bytes arrive', (length) => {
     const head = Buffer.alloc(4);
     head.writeUInt32LE(length);
     expect(parse([head])).toEqual({ frames: [], isRefused: true });
     expect(parse(cut(head, [1]))).toEqual({ frames: [], isRefused: true });
   });
 
-  test('takes the largest frame', () => {
+  test('accepts the largest frame', () => {
     const largest = { type: 4, stream: 1, payload: Buffer.alloc(PAYLOAD_MAX, 1) };
     expect(parse(cut(encode([largest]), [65_536])).frames).toEqual([largest]);
   });
 
-  test('delivers nothing before the tag was seen, nothing after a wrong one', () => {
+  test('delivers nothing before the tag, and nothing after a wrong tag', () => {
     const bytes = encode([{ type: 4, stream: 1, payload: Buffer.from('x') }]);
     expect(parse([bytes.subarray(0, -1)]).frames).toEqual([]);
     bytes.writeUInt32LE(TAG + 1, bytes.length - 4);

@@ -19,8 +19,8 @@ test.each([
   ['with another tag', welcome(OTHER)],
   ['of another type', welcome(TAG, TYPE.RESULT)],
   ['with another nonce', welcome(TAG, TYPE.WELCOME, Buffer.alloc(16, 1))],
-  ['that is our own nonce alone', nonce],
-])('a frame %s is passed over, the right one behind it is found', (_, wrong) => {
+  ['that is only our own nonce', nonce],
+])('a frame %s is skipped, and the welcome behind it is found', (_, wrong) => {
   const search = new WelcomeSearch(nonce, TAG);
   expect(search.push(wrong)).toBeUndefined();
   expect(search.push(Buffer.concat([Buffer.alloc(50, 7), welcome(), Buffer.from('rest')]))).toEqual({
@@ -29,14 +29,14 @@ test.each([
   });
 });
 
-test('says what the agent can do; an older agent says nothing', () => {
+test('the welcome lists the capabilities of the agent; an older agent lists none', () => {
   const payload = new WireWriter().raw(nonce).u8(1).str('build').u64(5n).u32(1).bytes();
   const frame = encodeFrame({ type: TYPE.WELCOME, stream: 0, tag: TAG }, payload);
   expect(new WelcomeSearch(nonce, TAG).push(frame)).toMatchObject({ capabilities: 1 });
   expect(new WelcomeSearch(nonce, TAG).push(welcome())).toMatchObject({ capabilities: 0 });
 });
 
-test('is found byte by byte', () => {
+test('the welcome is found byte by byte', () => {
   const search = new WelcomeSearch(nonce, TAG);
   const bytes = Buffer.concat([Buffer.from('old rubbish'), welcome()]);
   const answers = [...bytes].map((byte) => search.push(Buffer.from([byte])));
@@ -44,7 +44,7 @@ test('is found byte by byte', () => {
   expect(answers.at(-1)).toMatchObject(found);
 });
 
-test('gives up after a mebibyte', () => {
+test('the search gives up after a mebibyte', () => {
   const search = new WelcomeSearch(nonce, TAG);
   search.push(Buffer.alloc(1024 * 1024));
   expect(search.isExhausted).toBe(false);

@@ -53,7 +53,7 @@ const LIES: Record<string, Lie> = {
 };
 
 describe.each(Object.entries(LIES))('%s', (_, lie) => {
-  test('ends the session, and everything in flight', async () => {
+  test('ends the session and all work in flight', async () => {
     const { io, agent, clock } = await openScripted();
     const exec = io.exec(spec);
     const stat = io.files.stat('/x');
@@ -89,16 +89,16 @@ function answering(kind: string, answer: (agent: ScriptedAgent, frame: SeenFrame
 const channel0 = (bytes: Buffer) => Buffer.concat([Buffer.from([0]), bytes]);
 
 test.each([
-  ['a type that is none', new WireWriter().str('/a').u8(9).u32(0).u64(0n).u64(0n).str('')],
-  ['a mode that is none', new WireWriter().str('/a').u8(1).u32(0xffff_ffff).u64(0n).u64(0n).str('')],
-  ['a string without end', new WireWriter().u32(0x7fff_ffff)],
-])('facts of a file with %s end the session', async (_, record) => {
+  ['an invalid type', new WireWriter().str('/a').u8(9).u32(0).u64(0n).u64(0n).str('')],
+  ['an invalid mode', new WireWriter().str('/a').u8(1).u32(0xffff_ffff).u64(0n).u64(0n).str('')],
+  ['an endless string', new WireWriter().u32(0x7fff_ffff)],
+])('file metadata with %s ends the session', async (_, record) => {
   const { io } = await answering('stat', (agent, { stream }) => agent.send(TYPE.RESULT, stream, record));
   await expect(io.files.stat('/a')).rejects.toMatchObject(lost);
   await io.closed;
 });
 
-test('a file of absurd size and time has clamped ones', async () => {
+test('an absurd size and time of a file are clamped', async () => {
   const record = new WireWriter()
     .str('/a')
     .u8(1)
@@ -115,7 +115,7 @@ test('a file of absurd size and time has clamped ones', async () => {
   });
 });
 
-test('more entries than asked for end the session', async () => {
+test('more entries than requested end the session', async () => {
   const many = Buffer.concat(Array.from({ length: 11 }, () => new WireWriter().str('/a').bytes()));
   const { io } = await answering('glob', (agent, { stream }) =>
     agent.send(TYPE.DATA, stream, channel0(many)),
@@ -145,7 +145,7 @@ test('an endless listing is refused at its bound', async () => {
   await agent.frame(TYPE.CANCEL);
 });
 
-test('a count that is not the number of entries ends the session', async () => {
+test('a wrong number of entries ends the session', async () => {
   const { io } = await answering('list', (agent, { stream }) =>
     agent.send(TYPE.RESULT, stream, u32(3).u8(0)),
   );
@@ -164,15 +164,15 @@ describe('a file read', () => {
   const info = channel0(infoRecord('/a', 3).bytes());
 
   test.each<[string, Lie]>([
-    ['content before its facts', (agent, stream) => agent.data(stream, 1, 'abc')],
+    ['content before its metadata', (agent, stream) => agent.data(stream, 1, 'abc')],
     [
-      'facts that never end',
+      'endless metadata',
       (agent, stream) => {
         agent.send(TYPE.DATA, stream, channel0(u32(0x7fff_ffff).bytes()));
         agent.data(stream, 0, Buffer.alloc(65_536));
       },
     ],
-    ['no facts at all', (agent, stream) => agent.send(TYPE.RESULT, stream, new WireWriter().u64(0n))],
+    ['no metadata', (agent, stream) => agent.send(TYPE.RESULT, stream, new WireWriter().u64(0n))],
   ])('with %s ends the session', async (_, lie) => {
     const { io } = await answering('read', (agent, { stream }) => lie(agent, stream));
     await expect(io.files.read('/a', { offset: 0 })).rejects.toMatchObject(lost);
@@ -186,9 +186,9 @@ describe('a file read', () => {
         agent.send(TYPE.RESULT, stream, new WireWriter().u64(3n));
       },
     ],
-    ['more bytes than asked for', (agent, stream) => agent.data(stream, 1, 'abcdef')],
+    ['more bytes than requested', (agent, stream) => agent.data(stream, 1, 'abcdef')],
     [
-      'facts between the bytes',
+      'metadata between the bytes',
       (agent, stream) => {
         agent.data(stream, 1, 'a');
         agent.data(stream, 0, 'a');
@@ -213,7 +213,7 @@ test('the end of the session fails the content of a file', async () => {
   await expect(buffer(content)).rejects.toMatchObject(lost);
 });
 
-test('the end of the session is an error of a connection, not its end', async () => {
+test('the end of the session ends a connection with an error', async () => {
   const { io, agent } = await answering('connect', (agent, { stream }) => agent.started(stream));
   const duplex = await io.connect(80);
   const seen: string[] = [];

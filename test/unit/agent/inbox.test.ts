@@ -22,7 +22,7 @@ const piece = fc.record({
   ),
 });
 
-test('comes out as it went in, with takes in between', () => {
+test('returns pieces in order, also with reads in between', () => {
   const step = fc.oneof({ weight: 3, arbitrary: piece }, { weight: 1, arbitrary: fc.constant(undefined) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

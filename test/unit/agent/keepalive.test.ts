@@ -35,7 +35,7 @@ test('a command without a deadline ends when two pings in a row get no answer', 
   expect(clock.pending()).toBe(0);
 });
 
-test('keeps streams while pings are answered, also when one of two was lost', async () => {
+test('streams stay open while pings are answered, also when one of two is lost', async () => {
   const { io, agent, clock } = await openScripted();
   const exec = io.exec(spec);
   const { stream } = await agent.frame(TYPE.OPEN);
@@ -55,7 +55,7 @@ test('keeps streams while pings are answered, also when one of two was lost', as
   expect(clock.pending()).toBe(0);
 });
 
-test('one ping serves all that lasts', async () => {
+test('one ping serves all open streams', async () => {
   const { io, agent, clock } = await openScripted();
   const lasting = [io.exec(spec).exit, io.connect(80), io.execs.attach('ex-1', true)];
   const lines = io.console({ lines: 1, follow: true })[Symbol.asyncIterator]().next();
@@ -70,7 +70,7 @@ test('one ping serves all that lasts', async () => {
   ]);
 });
 
-test('whatever comes from the agent is a sign of life', async () => {
+test('any byte from the agent counts as liveness', async () => {
   const { io, agent, clock } = await openScripted();
   const exec = io.exec(spec);
   const { stream } = await agent.frame(TYPE.OPEN);
@@ -86,7 +86,7 @@ test('whatever comes from the agent is a sign of life', async () => {
   expect((await exec.exit).exit_code).toBe(5);
 });
 
-test('a ping that cannot be sent says nothing of an agent that is silent', async () => {
+test('a silent agent is given up also when no ping can be sent', async () => {
   const { io, agent, clock } = await openScripted();
   const exec = io.exec(spec);
   await agent.frame(TYPE.OPEN);

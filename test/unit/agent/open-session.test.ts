@@ -35,7 +35,7 @@ test('sends zeros, the secret and a HELLO whose tag holds no zero byte', async (
   await expect(opening).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-test('drops what an old session left, also a forged welcome', async () => {
+test('drops leftovers of an old session, also a forged welcome', async () => {
   const { guest, open } = prepare();
   guest.write(Buffer.alloc(300_000, 0x5a));
   const forged = new WireWriter().raw(Buffer.alloc(16, 9)).u8(1).str('x').u64(1n).bytes();
@@ -45,7 +45,7 @@ test('drops what an old session left, also a forged welcome', async () => {
   await io.closed;
 });
 
-test('opens again when nothing comes, three times, then is unavailable', async () => {
+test('tries three times without an answer, then fails with unavailable', async () => {
   const { stream, clock, agent, open } = prepare();
   agent.answers = false;
   const opening = open();
@@ -68,7 +68,7 @@ test('accepts a late answer at the second attempt', async () => {
   (await opening).close();
 });
 
-test('a stream of endless rubbish is given up', async () => {
+test('gives up a stream of endless garbage', async () => {
   const { stream, guest, open, agent } = prepare();
   agent.answers = false;
   const rubbish = Buffer.alloc(65_536, 0x7a);
@@ -81,7 +81,7 @@ test('a stream of endless rubbish is given up', async () => {
   expect(stream.destroyed).toBe(true);
 });
 
-test('an abort or the end of the stream ends the opening at once', async () => {
+test('stops at once on an abort or the end of the stream', async () => {
   const first = prepare();
   first.agent.answers = false;
   const abort = new AbortController();

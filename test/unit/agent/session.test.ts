@@ -43,7 +43,7 @@ test('an exec sends its arguments and yields output, then its exit', async () =>
   expect(await exec.exit).toEqual({ exit_code: 137, signal: 'SIGKILL', timed_out: false, duration_ms: 5 });
 });
 
-test('a result settles the exec when nobody reads its output, which can still be read', async () => {
+test('a result settles an exec with unread output, which stays readable', async () => {
   const { io, agent } = await openScripted();
   const exec = io.exec(spec);
   const { stream } = await agent.frame(TYPE.OPEN);
@@ -53,7 +53,7 @@ test('a result settles the exec when nobody reads its output, which can still be
   expect(await text(exec.output)).toBe('late');
 });
 
-test('stdin leaves in order, waits for credit, and its end comes last', async () => {
+test('stdin is sent in order, waits for credit, and its end is sent last', async () => {
   const { io, agent } = await openScripted();
   const exec = io.exec({ ...spec, stdin: true });
   const { stream } = await agent.frame(TYPE.OPEN);
@@ -76,7 +76,7 @@ test('stdin leaves in order, waits for credit, and its end comes last', async ()
   expect(agent.seen.at(-1)?.type).toBe(TYPE.EOF);
 });
 
-test('credit comes back as the consumer takes, not before', async () => {
+test('credit returns only when the consumer reads', async () => {
   const { io, agent } = await openScripted();
   const exec = io.exec(spec);
   const { stream } = await agent.frame(TYPE.OPEN);
@@ -93,7 +93,7 @@ test('credit comes back as the consumer takes, not before', async () => {
   expect(credit.payload.readUInt32LE()).toBe(FIRST_CREDIT / 2);
 });
 
-test('a consumer that leaves the loop lets the process run on', async () => {
+test('a process continues when the consumer leaves the loop', async () => {
   const { io, agent } = await openScripted();
   const exec = io.exec(spec);
   const { stream } = await agent.frame(TYPE.OPEN);
@@ -105,7 +105,7 @@ test('a consumer that leaves the loop lets the process run on', async () => {
   expect((await exec.exit).exit_code).toBe(0);
 });
 
-test('long arguments go ahead in parts', async () => {
+test('long arguments are sent ahead in parts', async () => {
   const { io, agent } = await openScripted();
   const argv = ['x', ...Array.from({ length: 4 }, () => 'a'.repeat(100_000))];
   void io.exec({ ...spec, argv });
@@ -116,7 +116,7 @@ test('long arguments go ahead in parts', async () => {
   expect(all.toString('latin1').match(/a{100000}/g)).toHaveLength(4);
 });
 
-test('a file is read in order and ends only when all of it came', async () => {
+test('a file is read in order and ends only when all of it arrived', async () => {
   const { io, agent } = await openScripted((frame, agent) => {
     if (asks(frame) !== 'read') return;
     agent.send(TYPE.DATA, frame.stream, Buffer.concat([Buffer.from([0]), infoRecord('/a/b', 6).bytes()]));
@@ -163,7 +163,7 @@ test('a body that fails cancels the write and rejects with its error', async () 
   expect(agent.count(TYPE.EOF)).toBe(0);
 });
 
-test('a refused write leaves the body alive, also when more of it comes', async () => {
+test('a refused write leaves the body alive, also when more data follows', async () => {
   const { io, agent } = await openScripted();
   const body = new Readable({ read: () => undefined });
   const written = io.files.write('/x', body, {});
@@ -175,7 +175,7 @@ test('a refused write leaves the body alive, also when more of it comes', async 
   expect([body.destroyed, agent.count(TYPE.DATA)]).toEqual([false, 0]);
 });
 
-test('records cut anywhere make a list', async () => {
+test('records cut at any byte form a list', async () => {
   const { io } = await openScripted((frame, agent) => {
     if (asks(frame) !== 'list') return;
     const all = Buffer.concat(['/d', '/d/é', '/d/z'].map((path) => infoRecord(path).bytes()));
@@ -196,7 +196,7 @@ test('a truncated list is an error, truncated matches are not', async () => {
   expect(await io.files.glob('/*', 1)).toEqual(['/d/ÿ']);
 });
 
-test('attach says whether the tail was cut, then replays', async () => {
+test('attach reports whether the tail was cut, then replays it', async () => {
   const { io } = await openScripted((frame, agent) => {
     if (asks(frame) !== 'attach') return;
     agent.data(frame.stream, 0, Buffer.from([1]));
@@ -207,7 +207,7 @@ test('attach says whether the tail was cut, then replays', async () => {
   expect([exec.truncated, await text(exec.output), (await exec.exit).exit_code]).toEqual([true, 'tail', -1]);
 });
 
-test('console lines are complete however frames cut them', async () => {
+test('console lines are complete wherever frames cut them', async () => {
   const { io } = await openScripted((frame, agent) => {
     if (asks(frame) !== 'console') return;
     for (const byte of Buffer.from('eins\nzwölf\ndrei')) agent.data(frame.stream, 1, Buffer.from([byte]));
@@ -241,7 +241,7 @@ test('destroying a connection cancels it', async () => {
   await agent.frame(TYPE.CANCEL);
 });
 
-test('a connection that ended on both sides is left to hand over its last bytes', async () => {
+test('a connection that ended on both sides still delivers its last bytes', async () => {
   const { io, agent } = await openScripted((frame, agent) => {
     if (asks(frame) !== 'connect') return;
     agent.started(frame.stream);
@@ -259,7 +259,7 @@ test('a connection that ended on both sides is left to hand over its last bytes'
   expect(agent.count(TYPE.CANCEL)).toBe(0);
 });
 
-test('a deadline is sent as what is left, and holds once the agent has agreed', async () => {
+test('a deadline is sent as the remaining time, and applies once the agent confirms it', async () => {
   const { io, agent } = await openScripted((frame) => agent.send(TYPE.RESULT, frame.stream), 1);
   await io.setDeadline?.(1500.2);
   await io.setDeadline?.(-5);
@@ -279,7 +279,7 @@ test('a deadline that the agent does not confirm is unavailable', async () => {
   await expect(failed).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-test('an agent that does not announce deadlines is not asked to keep one', async () => {
+test('an agent that does not announce deadlines gets none', async () => {
   const { io } = await openScripted();
   expect(io.setDeadline).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { AgentFault, ShortRead } from '../../../src/agent/fault.ts';
 import { WireReader, WireWriter } from '../../../src/agent/wire.ts';
 
-test('what is written is read', () => {
+test('values are read as they were written', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme' }),
@@ -21,7 +21,7 @@ test('what is written is read', () => {
   );
 });
 
-test('every cut of a payload is a short read', () => {
+test('a payload cut at any byte is a short read', () => {
   const bytes = new WireWriter().u32(1).str('abc').u64(5n).bytes();
   for (let end = 0; end < bytes.length; end += 1) {
     const reader = new WireReader(bytes.subarray(0, end));
@@ -29,11 +29,11 @@ test('every cut of a payload is a short read', () => {
   }
 });
 
-test('a string longer than its payload is not made', () => {
+test('a string longer than its payload is refused', () => {
   expect(() => new WireReader(new WireWriter().u32(0xffff_ffff).bytes()).str()).toThrow(ShortRead);
 });
 
-test('bytes that are too many are refused', () => {
+test('extra bytes are refused', () => {
   expect(() => new WireReader(Buffer.alloc(1)).end()).toThrow(AgentFault);
 });
 
@@ -49,7 +49,7 @@ test('invalid UTF-8 stays readable', () => {
   expect(new WireReader(name).str()).toBe('a\ufffdb');
 });
 
-test('a writer grows by any amount', () => {
+test('a writer grows to any size', () => {
   const long = 'é'.repeat(100_000);
   expect(new WireReader(new WireWriter().str('a').str(long).bytes().subarray(5)).str()).toBe(long);
 });

@@ -19,7 +19,7 @@ function setUp(env: Record<string, string>, result = { code: 0, stdout: '', stde
   return { told, clock, logger, manager: supervisor({ host, clock, logger, env, pid: 7 }) };
 }
 
-it('tells of readiness, reloads and stops', async () => {
+it('reports readiness, reloads and stops', async () => {
   const { manager, told } = setUp({ NOTIFY_SOCKET: '/run/n' });
   await manager.ready('Serving');
   await manager.reloading();
@@ -28,7 +28,7 @@ it('tells of readiness, reloads and stops', async () => {
   expect(told[0]).toEqual(['--ready', '--status=Serving', '/run/n']);
 });
 
-it('gives a sign of life twice in the time that is waited', async () => {
+it('sends two keepalives in each watchdog interval', async () => {
   const { manager, told, clock } = setUp({
     NOTIFY_SOCKET: '/run/n',
     WATCHDOG_USEC: '10000000',
@@ -41,7 +41,7 @@ it('gives a sign of life twice in the time that is waited', async () => {
 });
 
 it.each([{ WATCHDOG_USEC: '10000000', WATCHDOG_PID: '8' }, { WATCHDOG_USEC: 'x' }, {}])(
-  'gives none where nobody waits for one: %j',
+  'sends no keepalive without a watchdog: %j',
   async (env) => {
     const { manager, told, clock } = setUp({ NOTIFY_SOCKET: '/run/n', ...env });
     await manager.ready('Serving');
@@ -50,7 +50,7 @@ it.each([{ WATCHDOG_USEC: '10000000', WATCHDOG_PID: '8' }, { WATCHDOG_USEC: 'x' 
   },
 );
 
-it('is silent without a manager, and goes on when it cannot be told', async () => {
+it('sends nothing without a service manager, and continues when sending fails', async () => {
   const none = setUp({});
   await none.manager.ready('Serving');
   expect(none.told).toEqual([]);

@@ -28,7 +28,7 @@ function server() {
 }
 
 describe('the filter', () => {
-  it('takes stamps, and durations as so long ago', () => {
+  it('accepts timestamps, and durations before now', () => {
     const flags = { method: 'get', since: '1h', until: '2026-01-02T03:04:05+00:00', limit: 1 };
     expect(auditFilter(flags, FAKE_START)).toEqual({ method: 'GET', since: stamp(-3600), until: stamp() });
     expect(auditFilter({ limit: 1 }, FAKE_START)).toEqual({});
@@ -45,14 +45,14 @@ describe('pages', () => {
     [1000, [1000]],
     [1001, [1000, 1]],
     [9999, [1000, 1000, 1000]],
-  ])('%i records take calls of %j', async (limit, calls) => {
+  ])('%i records need calls with the limits %j', async (limit, calls) => {
     const { asked, admin } = server();
     expect(await auditRecords(admin, { status: 403 }, limit)).toEqual(ALL.slice(0, limit));
     expect(asked.map((query) => query.limit)).toEqual(calls);
     expect(asked.every(({ status }) => status === 403)).toBe(true);
   });
 
-  it.each([1, 1001, 9999])('%i as CSV have the names once', async (limit) => {
+  it.each([1, 1001, 9999])('%i records as CSV have one header line', async (limit) => {
     const { admin } = server();
     const parts: string[] = [];
     for await (const part of auditCsvPages(admin, {}, limit)) parts.push(part);

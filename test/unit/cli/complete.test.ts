@@ -24,16 +24,16 @@ const suggest = (words: string[]) => complete(words, config.commands, () => ({ c
 it.each<[string, string[], string[]]>([
   ['commands', ['sandbox', 'e'], ['exec', 'explain', 'extend']],
   ['topics', ['temp'], ['template']],
-  ['commands of a topic that is a command too', ['worker', 'to'], ['token']],
+  ['commands of a topic that is also a command', ['worker', 'to'], ['token']],
   ['commands two topics deep', ['worker', 'token', ''], ['create', 'inspect', 'verify']],
   ['flags', ['sandbox', 'list', '--st'], ['--state']],
-  ['flags of a command that is a topic too', ['worker', '--li'], ['--listen']],
+  ['flags of a command that is also a topic', ['worker', '--li'], ['--listen']],
   ['the negated form of a flag', ['sandbox', 'list', '--no-'], ['--no-retry']],
   ['values of a flag', ['sandbox', 'create', '--network', ''], ['default', 'none']],
   ['values of a flag in one word', ['sandbox', 'create', '--network=n'], ['--network=none']],
-  ['values of a flag that bash broke up', ['sandbox', 'create', '--network', '=', 'n'], ['none']],
+  ['values of a flag that bash split', ['sandbox', 'create', '--network', '=', 'n'], ['none']],
   [
-    'values of a flag that bash broke up, none yet',
+    'values of a flag that bash split, with no value yet',
     ['sandbox', 'create', '--network', '='],
     ['default', 'none'],
   ],
@@ -43,7 +43,11 @@ it.each<[string, string[], string[]]>([
   ['sandbox ids for every word of destroy', ['sandbox', 'destroy', 'sb-1', ''], ['sb-1', 'sb-2']],
   ['sandbox ids of exec commands', ['exec', 'list', ''], ['sb-1', 'sb-2']],
   ['the sandbox side of a copy', ['sandbox', 'cp', 'file', ''], ['sb-1:', 'sb-2:']],
-  ['template names, but none that a shell would run', ['sandbox', 'create', '--template', ''], ['python']],
+  [
+    'template names, except those that a shell would run',
+    ['sandbox', 'create', '--template', ''],
+    ['python'],
+  ],
   ['template names as an argument', ['template', 'get', ''], ['python']],
   ['providers', ['provider', 'get', 'u'], ['userspace']],
   ['workers', ['worker', 'drain', ''], ['edge-1', 'local']],
@@ -55,11 +59,11 @@ it.each<[string, string[], string[]]>([
   expect(await suggest(words)).toEqual(expected);
 });
 
-it('hides itself', async () => {
+it('does not suggest the completion command', async () => {
   expect(await suggest(['completion', 's'])).toEqual([]);
 });
 
-it('asks the server that the words name', async () => {
+it('asks the server named in the words', async () => {
   const source = vi.fn((_: ConnectionFlags) => ({ client, signal }));
   await complete(['sandbox', 'get', '--server', 'http://x:1', '--user', 'ann', ''], config.commands, source);
   expect(source.mock.calls[0]?.[0]).toMatchObject({ server: 'http://x:1', user: 'ann' });

@@ -60,7 +60,7 @@ it('explains a key by path and by variable', () => {
     expect(explainedText(explainKey(path, load)).split('\n').length).toBeGreaterThan(5);
 });
 
-it('explains also when the configuration has problems', () => {
+it('explains a key also when the configuration has problems', () => {
   const explained = explainKey('server.port', () => load({ SVC_SERVER_PORT: 'x' }));
   expect(explained.unknown).toContain('1 problem');
   expect(explainedText(explained)).toContain('The configuration has 1 problem.');
@@ -73,7 +73,7 @@ it('suggests the nearest key', () => {
   expect(() => explainKey('\x1b[31m', load)).toThrow(expect.objectContaining({ code: 'not_found' }));
 });
 
-it('the schema accepts what the loader accepts and refuses what it refuses', () => {
+it('the schema and the loader accept and refuse the same files', () => {
   const check = new Ajv2020({ strict: true }).compile(configJsonSchema());
   for (const fine of [
     {},
@@ -97,7 +97,7 @@ it('the schema accepts what the loader accepts and refuses what it refuses', () 
   expect(schema.replace('"required":["file"]', '')).not.toContain('"required":');
 });
 
-it('writes a new file for this user alone, and no existing one by accident', () => {
+it('writes a new file for this user only, and overwrites none by accident', () => {
   const path = join(cwd, 'new.yaml');
   writeNew(path, 'one', false);
   expect(statSync(path).mode & 0o777).toBe(0o600);

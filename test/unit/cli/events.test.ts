@@ -4,7 +4,7 @@ import { eventHead, eventLine } from '../../../src/cli/events.ts';
 import { printable } from '../../../src/domain/printable.ts';
 import { stamp } from '../../support/records.ts';
 
-it('lines up under its head', () => {
+it('aligns the columns with their header', () => {
   const line = eventLine({
     id: 7,
     type: 'exec.completed',

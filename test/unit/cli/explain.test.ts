@@ -27,11 +27,11 @@ it.each(END_REASONS)('%s', async (end_reason) => {
   expect(explanationText(explained, Date.parse('2026-01-01T00:01:00Z'))).toContain('(1m ago)');
 });
 
-it('takes a reason it does not know from a newer server', async () => {
+it('shows an unknown reason of a newer server', async () => {
   expect((await explain(gone({ end_reason: 'eaten' }), 'sb-a')).why).toBe('It ended: eaten.');
 });
 
-it('fails for one that is not remembered', async () => {
+it('fails for a sandbox that the server has forgotten', async () => {
   await expect(explain(gone({ request_id: 'r' }), 'sb-a')).rejects.toMatchObject({ code: 'not_found' });
   await expect(explain(gone(), 'sb-a')).rejects.toMatchObject({ code: 'not_found' });
 });

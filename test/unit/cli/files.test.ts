@@ -14,15 +14,15 @@ it.each([
   ['dir/sb-a:x', { kind: 'local', path: 'dir/sb-a:x' }],
   ['C:x', { kind: 'local', path: 'C:x' }],
   ['sb-a', { kind: 'local', path: 'sb-a' }],
-])('%s is a place', (text, place) => {
+])('%s is an endpoint', (text, place) => {
   expect(parseEndpoint(text)).toEqual(place);
 });
 
-it.each(['', 'sb-a:'])('%j is none', (text) => {
+it.each(['', 'sb-a:'])('%j is not an endpoint', (text) => {
   expect(() => parseEndpoint(text)).toThrow('The path is empty.');
 });
 
-it('lays relative paths in /workspace', () => {
+it('resolves relative paths below /workspace', () => {
   expect(['a', './a', '/a', '**/*.c'].map(insidePath)).toEqual([
     '/workspace/a',
     '/workspace/./a',
@@ -42,7 +42,7 @@ it.each([
   expect(modeText({ type, mode })).toBe(text);
 });
 
-it('shows names from the folder on, hostile ones harmlessly', () => {
+it('shows names relative to the folder, and escapes hostile ones', () => {
   const file = (path: string, facts: Partial<FileInfo> = {}): FileInfo => ({
     ...{ path, name: 'x', size: 12, mode: '644', is_dir: false, type: 'file' },
     ...{ mod_time: '2026-01-02T03:04:05.678Z', ...facts },
@@ -58,7 +58,7 @@ it('shows names from the folder on, hostile ones harmlessly', () => {
   ]);
 });
 
-it('puts failures of the disk here into our codes', () => {
+it('maps local disk errors to error codes', () => {
   const failure = (code: string) => Object.assign(new Error(code), { code, syscall: 'open' });
   const codes = ['ENOENT', 'EACCES', 'ENOSPC', 'EISDIR', 'EIO'];
   expect(codes.map((code) => (localFailure(failure(code)) as { code: string }).code)).toEqual([

@@ -182,7 +182,7 @@ it('knows every command', () => {
 });
 
 describe.each(Object.entries(ARGUMENTS))('svc %s', (id, argv) => {
-  it('shows an answer harmlessly', async () => {
+  it('escapes an answer', async () => {
     refuses = false;
     const text = await run(id, argv);
     // It got as far as to show what came.
@@ -190,14 +190,14 @@ describe.each(Object.entries(ARGUMENTS))('svc %s', (id, argv) => {
     expectHarmless(text);
   });
 
-  it('shows a refusal harmlessly', async () => {
+  it('escapes a refusal', async () => {
     refuses = true;
     const text = await run(id, argv);
     expect(text).toContain('FORGED');
     expectHarmless(text);
   });
 
-  it('prints JSON that does nothing on a terminal', async () => {
+  it('prints JSON without control characters', async () => {
     refuses = false;
     expectHarmless(await run(id, [...argv, '--json']));
   });
@@ -288,7 +288,7 @@ const VIEWS: [string, () => string][] = [
   ['what a copy left out', () => reportText({ left_out: [{ path: H, reason: H }] } as never)],
 ];
 
-it.each(VIEWS)('%s is shown harmlessly', (_, view) => {
+it.each(VIEWS)('%s is shown without control characters', (_, view) => {
   const text = view();
   expect(text).toContain('FORGED');
   expectHarmless(text);

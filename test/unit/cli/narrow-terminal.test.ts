@@ -245,7 +245,7 @@ it.each<[string, () => string]>([
   expect(draw()).toContain(SENTENCE);
 });
 
-it('leaves a long word of a fact in one piece, so that it can be copied', () => {
+it('does not break a long word of a value, so that it can be copied', () => {
   terminal(40);
   const url = 'https://sb-0123456789ab-8080.previews.example.com/?token=abc';
   expect(facts([['url', url]])).toContain(url);

@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-it('hands the link over as it is', async () => {
+it('passes the link unchanged', async () => {
   const folder = temporaryFolder();
   const told = join(folder, 'told');
   writeFileSync(
@@ -23,7 +23,7 @@ it('hands the link over as it is', async () => {
   expect(readFileSync(told, 'utf8')).toBe(`${url}|`);
 });
 
-it('says so where there is no such program', async () => {
+it('reports a missing program and an unsupported link', async () => {
   vi.stubEnv('PATH', '/nowhere');
   await expect(openBrowser('http://x/', 'linux')).rejects.toMatchObject({ code: 'unavailable' });
   await expect(openBrowser('http://x/', 'win32')).rejects.toMatchObject({ code: 'unavailable' });

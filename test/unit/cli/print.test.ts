@@ -7,7 +7,7 @@ import { FORGED, HOSTILE, OBEYED } from '../../support/checks/hostile-values.ts'
 
 const paint = new Chalk({ level: 1 });
 
-it('keeps lines and our own styles, and shows everything else that a terminal obeys', () => {
+it('keeps lines and our own styles, and shows all other control characters', () => {
   const styled = `${paint.red.bold('Error:')} x\n${paint.dim('y')} ${paint.green('z')}`;
   expect(terminalText(styled, true)).toBe(styled);
   expect(terminalText('\x1b[8mhidden\x1b[2J\x9b2J\r\tü日', true)).toBe(
@@ -17,7 +17,7 @@ it('keeps lines and our own styles, and shows everything else that a terminal ob
   expect(terminalText(HOSTILE, true)).not.toMatch(OBEYED);
 });
 
-it('writes one line for a line, whatever is in it', () => {
+it('writes a line as one line, whatever it contains', () => {
   expect(line`a ${HOSTILE} ${1}`).not.toMatch(OBEYED);
   expect(line`a\\b ${HOSTILE}`).not.toMatch(FORGED);
   const written: string[] = [];
@@ -25,7 +25,7 @@ it('writes one line for a line, whatever is in it', () => {
   expect(written).toEqual(['a\\x1bb\n']);
 });
 
-it('writes JSON that reads the same', () => {
+it('writes JSON that parses to the same value', () => {
   const value = { [HOSTILE]: [HOSTILE, '日本 👩‍💻', 1] };
   expect(JSON.parse(printableJson(value))).toEqual(value);
   expect(printableJson(value, 2)).not.toMatch(OBEYED);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { barText, progressOn } from '../../../src/cli/progress.ts';
 import { sizeText } from '../../../src/cli/render.ts';
 
-it('tells share, bytes and speed', () => {
+it('shows share, bytes and speed', () => {
   expect(barText({ total: 4096, moved: 1024, ms: 1000 })).toBe(
     `[${'#'.repeat(6)}${'-'.repeat(18)}]  25%  1.0 KiB of 4.0 KiB  1.0 KiB/s`,
   );
@@ -11,7 +11,7 @@ it('tells share, bytes and speed', () => {
   expect(barText({ total: 0, moved: 512, ms: 500 })).toBe('512 B  1.0 KiB/s');
 });
 
-it('draws at most ten times a second and takes itself away', () => {
+it('draws at most ten times a second and removes itself', () => {
   const written: string[] = [];
   let now = 0;
   const bar = progressOn({ isTTY: true, write: (text) => written.push(text) }, () => now);
@@ -22,7 +22,7 @@ it('draws at most ten times a second and takes itself away', () => {
   expect(written.at(-1)).toBe('\r\u001b[K');
 });
 
-it('is silent elsewhere', () => {
+it('draws nothing without a terminal', () => {
   const written: string[] = [];
   const bar = progressOn({ write: (text) => written.push(text) }, () => 0);
   bar.total(1);

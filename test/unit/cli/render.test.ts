@@ -15,14 +15,14 @@ const columns: Column<Row>[] = [
   { title: 'size', value: (row) => row.size, align: 'right' },
 ];
 
-it('lines up', () => {
+it('aligns columns', () => {
   expect(table([{ name: 'a', size: 5 }, { name: '日本', size: 1234 }, { name: '' }], columns)).toBe(
     ['NAME  SIZE', 'a        5', '日本  1234', '-        -'].join('\n'),
   );
   expect(table([], columns, 'No rows.')).toBe('No rows.');
 });
 
-it('holds many rows', () => {
+it('renders many rows', () => {
   const rows = Array.from({ length: 200_000 }, (_, size) => ({ name: 'x', size }));
   expect(table(rows, columns).split('\n')).toHaveLength(200_001);
 });
@@ -35,7 +35,7 @@ it('shows control characters instead of sending them', () => {
   expect(printable('žluťoučký 日本 👩‍👩‍👧 ok')).toBe('žluťoučký 日本 👩‍👩‍👧 ok');
 });
 
-it('rows of hostile names keep one line each and one width', () => {
+it('renders rows of hostile names on one line each, at one width', () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: 'binary', maxLength: 30 }), { minLength: 1, maxLength: 8 }),
@@ -55,7 +55,7 @@ it('rows of hostile names keep one line each and one width', () => {
   );
 });
 
-it('counts columns', () => {
+it('counts the columns of wide and combined characters', () => {
   const widths = {
     abc: 3,
     日本: 4,
@@ -71,7 +71,7 @@ it('counts columns', () => {
   for (const [text, width] of Object.entries(widths)) expect([text, columnsOf(text)]).toEqual([text, width]);
 });
 
-it('blocks of facts leave out what is absent', () => {
+it('leaves out absent fields', () => {
   expect(
     facts([
       ['id', 'sb-1'],
@@ -82,7 +82,7 @@ it('blocks of facts leave out what is absent', () => {
   ).toBe(['id:         sb-1', 'long name:  a', '            b\\n'].join('\n'));
 });
 
-it('tells ages in the largest unit', () => {
+it('shows ages in the largest unit', () => {
   const now = Date.UTC(2026, 0, 2);
   const at = (ms: number) => age(new Date(now + ms).toISOString(), now);
   expect([at(0), at(-999), at(-61_000), at(-7_200_000), at(-90_000_000_0), at(3_600_000)]).toEqual([
@@ -96,7 +96,7 @@ it('tells ages in the largest unit', () => {
   expect(age('nonsense', now)).toBe('-');
 });
 
-it('colours terminals only', () => {
+it('uses colours only on a terminal', () => {
   const red = (tty: boolean, env: Record<string, string>) => paintFor({ isTTY: tty }, env).red('x');
   expect(red(true, {})).toBe('\x1b[31mx\x1b[39m');
   for (const plain of [red(false, {}), red(true, { NO_COLOR: '1' }), red(true, { TERM: 'dumb' })])

@@ -24,7 +24,7 @@ it.each<[string[], string[], string[]]>([
   expect(split(argv)).toEqual({ own, words });
 });
 
-it('says what to type when a flag follows the command', () => {
+it('names the correct command line when a flag follows the command', () => {
   const refused = (argv: string[], skip = 1) => {
     try {
       return split(argv, { skip });
@@ -46,6 +46,6 @@ it('says what to type when a flag follows the command', () => {
   });
 });
 
-it('leaves a command out where none is needed', () => {
+it('permits a missing command where it is optional', () => {
   expect(split(['sb-1', '--json'], { isOptional: true })).toEqual({ own: ['sb-1', '--json'], words: [] });
 });

@@ -63,7 +63,7 @@ it.each(ERROR_CODES)('%s ends with its exit code', async (code) => {
   expect(written).toEqual({ out: '', err: 'Error: Said so.\n  limit: 5\nTry: Do that.\nRequest id: r-1\n' });
 });
 
-it('tells failures as JSON on standard output', async () => {
+it('prints failures as JSON on standard output', async () => {
   const details = { request_id: 'r-1', problems: [{ message: 'one' }] };
   const code = await runProbe(['--json'], async () => {
     throw new ServiceError('not_found', 'Gone.', { details });
@@ -88,12 +88,12 @@ it('lists problems', async () => {
   expect(written.err).toBe('Error: Two problems.\n  - a\\x1b\n  - b\n');
 });
 
-it('prints results as JSON and nothing else', async () => {
+it('prints only the result with --json', async () => {
   expect(await runProbe(['--json'], async () => ({ a: [1] }))).toBeUndefined();
   expect(JSON.parse(written.out)).toEqual({ a: [1] });
 });
 
-it('usage errors end with 2', async () => {
+it('ends with 2 on usage errors', async () => {
   expect(await runProbe(['--nope'], async () => ({}))).toBe(2);
   expect(written.err).toBe('Error: Nonexistent flag: --nope\nTry: See --help.\n');
   Object.assign(written, { err: '' });
@@ -101,7 +101,7 @@ it('usage errors end with 2', async () => {
   expect(written.err).toBe('Error: Parsing --n: Expected an integer but received: x\nTry: See --help.\n');
 });
 
-it('faults keep secrets to themselves', async () => {
+it('shows no secret of an unexpected error', async () => {
   const code = await runProbe([], async () => {
     throw new TypeError('broke at https://user:hunter22@host/ with token=abcdefgh12345');
   });
@@ -110,7 +110,7 @@ it('faults keep secrets to themselves', async () => {
   expect(written.err).not.toMatch(/hunter22|abcdefgh/);
 });
 
-it('replaces the remedy of a failure that has a hint', async () => {
+it('replaces the remedy of a failure by its hint', async () => {
   const failure = new ServiceError('unauthorized', 'An API key is required.', {
     hint: 'api_key',
     remedy: 'Send a valid key in the header X-API-Key.',

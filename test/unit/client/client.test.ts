@@ -52,7 +52,7 @@ describe('the client', () => {
     await expect(client.quotas.get('üb')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('walks all pages, and stops at the number asked for', async () => {
+  it('reads all pages, and stops at the requested number', async () => {
     for (let i = 0; i < 7; i += 1) await client.spawn();
     const ids: string[] = [];
     for await (const { id } of client.list({ limit: 3 })) ids.push(id);
@@ -73,7 +73,7 @@ describe('the client', () => {
     ]);
   });
 
-  it('tells the server when it leaves a stream', async () => {
+  it('closes the connection when the caller leaves a stream', async () => {
     for await (const line of client.execStream('sb-1', { command: 'wait' }))
       if (line.stream === 'start') break;
     await until('the signal aborts', () => http.control.signals.at(-1)?.aborted);
@@ -126,7 +126,7 @@ describe('the client', () => {
     expect((await client.system.ready()).status).toBe('ready');
   });
 
-  it("keeps the server's code, words, details and request id", async () => {
+  it("keeps the server's code, message, details and request id", async () => {
     http.control.failing.set(
       'sandboxes.get',
       new ServiceError('timeout', 'Too late.', {
@@ -153,7 +153,7 @@ describe('the client', () => {
   });
 });
 
-describe('a client whose server is none', () => {
+describe('a client with an unreachable or foreign server', () => {
   let server: Server;
   let reply: (url: string) => { status: number; body: string };
   let address: string;
@@ -167,7 +167,7 @@ describe('a client whose server is none', () => {
   });
   afterAll(() => server.closeAllConnections() ?? server.close());
 
-  it('says to start it when nothing listens', async () => {
+  it('suggests to start the server when nothing listens', async () => {
     const failure = new Client({ server: 'http://127.0.0.1:9' }).get('sb-1');
     await expect(failure).rejects.toMatchObject({
       code: 'unavailable',
@@ -183,7 +183,7 @@ describe('a client whose server is none', () => {
     },
   );
 
-  it.each(['http://x', 'http://x/', 'http://x/api/v1', 'http://x/api/v1/'])('takes the server %j', (at) => {
+  it.each(['http://x', 'http://x/', 'http://x/api/v1', 'http://x/api/v1/'])('accepts the server %j', (at) => {
     expect(() => new Client({ server: at, user: '日本' })).not.toThrow();
   });
 
@@ -202,7 +202,7 @@ describe('a client whose server is none', () => {
     ['null', 400],
     ['', 404],
     ['not json', 200],
-  ])('knows that %j is no answer of ours', async (body, status) => {
+  ])('refuses %j as an answer', async (body, status) => {
     reply = () => ({ status, body });
     await expect(new Client({ server: address }).get('sb-1')).rejects.toMatchObject({ code: 'internal' });
   });

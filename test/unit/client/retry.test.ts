@@ -43,7 +43,7 @@ const onceRefused =
       .resume()
       .once('end', () => (nth === 1 ? refuse(response, status, details) : say(response, { ok: 1 })));
 
-it.each([429, 503])('comes back after a %i where nothing is done twice', async (status) => {
+it.each([429, 503])('retries after a %i where a second call is safe', async (status) => {
   const asked = await start(onceRefused(status));
   const began = performance.now();
   await client.get('sb-1');
@@ -51,7 +51,7 @@ it.each([429, 503])('comes back after a %i where nothing is done twice', async (
   expect(asked).toHaveLength(2);
 });
 
-it('sends a spawn with a key again, and one without a key not', async () => {
+it('retries a spawn only with an idempotency key', async () => {
   const asked = await start(onceRefused(429));
   await client.spawn({}, { idempotencyKey: 'k' });
   expect(asked).toHaveLength(2);
@@ -63,13 +63,13 @@ it('sends a spawn with a key again, and one without a key not', async () => {
   expect(once).toHaveLength(2);
 });
 
-it('sends everything again of which the server says that nothing was done', async () => {
+it('retries any call of which the server reports that nothing was done', async () => {
   const asked = await start(onceRefused(429, { nothing_done: true }));
   await client.exec('sb-1', { command: 'true' });
   expect(asked).toHaveLength(2);
 });
 
-it('makes the content of a file anew, and never sends half of a stream', async () => {
+it('reopens the content of a file for a retry, and never resends half of a stream', async () => {
   const bodies: string[] = [];
   await start((request, response, nth) => {
     let body = '';
@@ -89,7 +89,7 @@ it('makes the content of a file anew, and never sends half of a stream', async (
   });
 });
 
-it('is bounded, switched off, and ended by its signal', async () => {
+it('bounds retries, switches them off, and ends them on its signal', async () => {
   const always: Answering = (_, response) => refuse(response, 429);
   let asked = await start(always, { retry: { attempts: 2 } });
   await expect(client.get('sb-1')).rejects.toMatchObject({ status: 429 });
@@ -114,7 +114,7 @@ it('is bounded, switched off, and ended by its signal', async () => {
   await expect(client.get('sb-1', { signal: ending.signal })).rejects.toBe(reason);
 });
 
-it('closes with open streams, which then end', async () => {
+it('ends its open streams when it closes', async () => {
   await start((request, response) => {
     const type = request.url?.includes('/events') ? 'text/event-stream' : 'application/x-ndjson';
     response.writeHead(200, { 'content-type': type });
@@ -133,7 +133,7 @@ it('closes with open streams, which then end', async () => {
   for (const next of waiting) expect((await next).done).toBe(true);
 });
 
-it('takes a signal as the last argument of every call, in the older places too', async () => {
+it('accepts a signal as the last argument of every call, and in its older positions', async () => {
   await start((_, response) => say(response, {}));
   const reason = new Error('enough');
   const terms = { signal: AbortSignal.abort(reason) };

@@ -20,7 +20,7 @@ afterEach(() => {
   server.close();
 });
 
-it('resizes a terminal by an object, and by two numbers with rows first', async () => {
+it('resizes a terminal with an object, or with rows and columns as numbers', async () => {
   const { port } = server.address() as AddressInfo;
   const client = new Client({ server: `http://127.0.0.1:${port}` });
   const socket = await client.openExec('sb-1', { command: 'sh', tty: true, rows: 24, cols: 80 });

@@ -104,7 +104,7 @@ const REFUSED: Record<string, string> = {
   'a byte order mark in the middle': 'server: {}\n\ufeffauth: {}',
 };
 
-it(`knows ${Object.keys(REFUSED).length} hostile files`, () => {
+it(`has ${Object.keys(REFUSED).length} hostile files`, () => {
   expect(Object.keys(REFUSED).length).toBeGreaterThanOrEqual(60);
 });
 
@@ -133,15 +133,15 @@ it.each([
   ['an empty document', '---\n...\n'],
   ['a byte order mark', '\ufeffserver: {port: 1}'],
   ['an alias', 'server: {port: &p 1}\ndefaults: {vcpus: *p}'],
-  ['windows line ends', 'server:\r\n  port: 1\r\n'],
-  ['a tag that is known', 'server: {host: !!str 127.0.0.1}'],
+  ['Windows line ends', 'server:\r\n  port: 1\r\n'],
+  ['a known tag', 'server: {host: !!str 127.0.0.1}'],
   ['octal and hexadecimal', 'server: {port: 0o17, body_limit: 0xFFFF}'],
   ['JSON', '{"server": {"port": 1, "cors_allowed_origins": ["*"]}}'],
 ])('accepts %s', (_, text) => {
   expect(problemsOf(text)).toEqual([]);
 });
 
-it('points at the key', () => {
+it('names the position of the key', () => {
   expect(problemsOf('# c\nserver:\n  port: 1\n  hots: x\n')).toEqual([
     {
       message: 'svc.yaml:4:3: "server.hots" is not a key; did you mean server.host?',

@@ -6,7 +6,7 @@ import { hostDefaults } from '../../../src/config/host-defaults.ts';
 import { nearest, nearestPath } from '../../../src/config/nearest.ts';
 import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_MAPS, SECRET_PATHS } from '../../../src/schema/config-keys.ts';
 
-it('holds every key with its facts', () => {
+it('lists every key with its properties', () => {
   expect(CONFIG_KEYS.length).toBeGreaterThan(35);
   expect(CONFIG_KEYS.find(({ path }) => path === 'server.port')).toEqual({
     path: 'server.port',
@@ -35,7 +35,7 @@ it('holds every key with its facts', () => {
   expect(CONFIG_SECTIONS.map(({ path }) => path)).toContain('providers.userspace');
 });
 
-it('gives every key a description and either a default, a default of the host, or none as a secret', () => {
+it('gives every key a description and one of: a default, a host default, a secret', () => {
   const host = hostDefaults({ uid: 0, home: '/', isTerminal: false });
   for (const key of CONFIG_KEYS) {
     expect(key.description).toMatch(/\.$/);
@@ -45,7 +45,7 @@ it('gives every key a description and either a default, a default of the host, o
   }
 });
 
-it('each variable has one meaning', () => {
+it('gives each variable one meaning', () => {
   const names = CONFIG_KEYS.flatMap(({ env, secret }) => (secret ? [env, `${env}_FILE`] : [env]));
   expect(new Set(names).size).toBe(names.length);
   for (const name of RESERVED_VARIABLES) expect(names).not.toContain(name);
@@ -57,7 +57,7 @@ it('each variable has one meaning', () => {
   }
 });
 
-it('suggests the nearest name, and none for nonsense', () => {
+it('suggests the nearest name, and none for an unrelated word', () => {
   const paths = CONFIG_KEYS.map(({ path }) => path);
   expect(nearestPath('server.prot', paths)).toBe('server.port');
   expect(nearestPath('defaults.tll', paths)).toBe('defaults.ttl');
@@ -66,7 +66,7 @@ it('suggests the nearest name, and none for nonsense', () => {
   expect(nearest('x'.repeat(1_000_000), paths)).toBeUndefined();
 });
 
-it('finds a key after any one slip', () => {
+it('finds a key after any single typing error', () => {
   const paths = CONFIG_KEYS.map(({ path }) => path);
   const slip = fc.tuple(fc.constantFrom(...paths), fc.nat(), fc.constantFrom('', 'x', '#'));
   fc.assert(

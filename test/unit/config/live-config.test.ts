@@ -35,7 +35,7 @@ it('replaces reloadable values, keeps the sections without a change, and names t
   expect(calls).toEqual([[live.current(), before]]);
 });
 
-it('calls no listener when nothing changed that may change while serving', () => {
+it('calls no listener when no reloadable key changed', () => {
   const live = liveConfig(testConfig());
   live.onChange(() => expect.unreachable());
   const before = live.current();

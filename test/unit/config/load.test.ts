@@ -36,7 +36,7 @@ const problems = (request: Partial<LoadRequest> = {}): Problem[] => {
 };
 const messages = (request: Partial<LoadRequest> = {}) => problems(request).map(({ message }) => message);
 
-it('is all defaults without a file', () => {
+it('uses only defaults without a file', () => {
   const { config, sources, files, secrets } = load();
   expect(config.server).toMatchObject({ host: '127.0.0.1', port: 7423, body_limit: 1_048_576 });
   expect(config.database.path).toBe(join(place.home, '.svc/svc.db'));
@@ -46,14 +46,14 @@ it('is all defaults without a file', () => {
   expect([files, secrets]).toEqual([[], []]);
 });
 
-it('defaults follow the host', () => {
+it('adapts defaults to the host', () => {
   const { config } = load({ uid: 0, isTerminal: true });
   expect(config.database.path).toBe('/var/lib/svc/svc.db');
   expect(config.providers.userspace.workspace_base).toBe('/var/lib/svc/userspace');
   expect(config.logging.format).toBe('pretty');
 });
 
-it('later layers win and every value knows its source', () => {
+it('lets later layers win, and records the source of every value', () => {
   write('server:\n  port: 1\n  host: 127.0.0.2\n  body_limit: 2048\n');
   const env = { SVC_SERVER_PORT: '2', SVC_SERVER_HOST: '127.0.0.3' };
   const { config, sources, files } = load({ env, flags: { server: { port: 3, host: undefined } } });
@@ -68,7 +68,7 @@ it('later layers win and every value knows its source', () => {
 const names = ({ files }: { files: readonly { name: string }[] }) => files.map(({ name }) => name);
 const writeAtHome = (text: string) => writeFileSync(join(place.home, '.svc/config.yaml'), text);
 
-it('reads what svc.yaml does not set from the file of the home', () => {
+it('reads keys that svc.yaml does not set from the file in the home folder', () => {
   writeAtHome('server: {port: 1, max_json_file: 4096}');
   expect(load().config.server.port).toBe(1);
   expect(names(load())).toEqual(['~/.svc/config.yaml']);
@@ -82,7 +82,7 @@ it('reads what svc.yaml does not set from the file of the home', () => {
   expect(load({ env }).config.server.max_json_file).toBe(8192);
 });
 
-it('a file that is named is read alone', () => {
+it('reads a named file alone', () => {
   writeAtHome('server: {max_json_file: 4096}');
   write('server: {port: 2}');
   write('server: {host: 127.0.0.3}', 'three.yaml');
@@ -92,7 +92,7 @@ it('a file that is named is read alone', () => {
   expect(names(load({ env: { SVC_CONFIG: 'three.yaml' }, file: 'four.yaml' }))).toEqual(['four.yaml']);
 });
 
-it('tells what is wrong in both files, each with its own place', () => {
+it('reports the problems of both files, each with its position', () => {
   writeAtHome('server:\n  prt: 1\nrate_limit: {burst: many}\n');
   write('server: {hst: a}\n');
   expect(problems().map(({ file, line }) => [file, line])).toEqual([
@@ -102,7 +102,7 @@ it('tells what is wrong in both files, each with its own place', () => {
   ]);
 });
 
-it('a secret of one file and its twin in the other are two', () => {
+it('refuses a secret in one file and its secret file in the other', () => {
   writeAtHome('auth: {api_key_file: key}');
   writeFileSync(join(place.home, '.svc/key'), 'of-the-home', { mode: 0o600 });
   expect(load().config.auth.api_key).toBe('of-the-home');
@@ -112,7 +112,7 @@ it('a secret of one file and its twin in the other are two', () => {
   ]);
 });
 
-it('refuses the secret file of either file that anybody may read', () => {
+it('refuses a secret file that everyone may read, named in either file', () => {
   writeAtHome('auth: {api_key_file: key}');
   writeFileSync(join(place.home, '.svc/key'), 'of-the-home', { mode: 0o644 });
   chmodSync(join(place.home, '.svc/key'), 0o644);
@@ -121,7 +121,7 @@ it('refuses the secret file of either file that anybody may read', () => {
   expect(problems().map(({ file }) => file)).toEqual(['~/.svc/config.yaml', 'svc.yaml']);
 });
 
-it('tokens of workers are layered by worker, their files beside the file that names them', () => {
+it('merges worker tokens by worker, with files relative to the file that names them', () => {
   writeAtHome('auth: {worker_tokens: {w1: {file: w1}, w2: {file: w2}}}');
   for (const name of ['w1', 'w2'])
     writeFileSync(join(place.home, `.svc/${name}`), `home-${name}`, { mode: 0o600 });
@@ -143,7 +143,7 @@ it('refuses files that cannot be used', () => {
   expect(messages({ file: 'big.yaml' })).toEqual(['big.yaml: the file is over 256 KiB.']);
 });
 
-it('tells everything that is wrong at once', () => {
+it('reports all problems at once', () => {
   write('server:\n  prot: 1\n  port: high\nport: 5\nauth: yes\ndefaults:\n  ttl: 5 days\n');
   const env = { SVC_AUTH_ENABELD: 'true', SVC_LOGGING_LEVEL: 'loud', SVC_SERVER_BODY_LIMIT: '12' };
   expect(messages({ env })).toEqual([
@@ -159,7 +159,7 @@ it('tells everything that is wrong at once', () => {
   expect(problems({ env })[4]).toMatchObject({ key: 'server.port', file: 'svc.yaml', line: 3, column: 3 });
 });
 
-it('coerces nothing in YAML', () => {
+it('converts no types in YAML', () => {
   write(
     'server:\n  port: "7423"\n  allow_insecure: "yes"\n  cors_allowed_origins: https://a.example\n  host: 5\n',
   );
@@ -171,7 +171,7 @@ it('coerces nothing in YAML', () => {
   ]);
 });
 
-it('reads text of the environment by the type of its key', () => {
+it('parses environment variables by the type of their key', () => {
   const { config } = load({
     env: {
       SVC_SERVER_PORT: '0',
@@ -209,7 +209,7 @@ it.each([
   ['SVC_PROVIDERS_USERSPACE_LANGUAGES', ['a,,b', 'a b', '../x', ',']],
   ['SVC_DATABASE_PATH', ['']],
   ['SVC_PROVIDERS_DEFAULT', ['', 'Userspace', 'Container']],
-])('%s refuses what does not fit', (name, values) => {
+])('%s refuses values that do not fit', (name, values) => {
   for (const value of values) {
     const [message = '', ...more] = messages({ env: { [name]: value } });
     expect([value, message, more]).toEqual([value, expect.stringContaining(`(${name})`), []]);
@@ -248,7 +248,7 @@ it('reads secrets from files', () => {
   );
 });
 
-it('a relative secret file counts from the file that says it', () => {
+it('resolves a secret file relative to the file that names it', () => {
   mkdirSync(join(place.cwd, 'etc'));
   write('auth: {api_key_file: key}', 'etc/svc.yaml');
   write('near', 'etc/key');
@@ -256,7 +256,7 @@ it('a relative secret file counts from the file that says it', () => {
   expect(load({ file: 'etc/svc.yaml' }).config.auth.api_key).toBe('near');
 });
 
-it('refuses secret files that keep no secret', () => {
+it('refuses secret files that are readable by everyone, empty or not regular', () => {
   const message = (env: Record<string, string>) => messages({ env })[0];
   write('x', 'open', 0o604);
   write('\n', 'empty');
@@ -273,7 +273,7 @@ it('refuses secret files that keep no secret', () => {
   expect(message({ SVC_AUTH_API_KEY: '' })).toContain('auth.api_key must be text that is not empty');
 });
 
-it('reads secrets by name, from the file itself, from files and from variables of their own', () => {
+it('reads named secrets inline, from files and from variables', () => {
   write('auth:\n  worker_tokens:\n    a.1: token-of-a\n    b: {file: token}\n');
   write('token-of-b\n', 'token');
   const { config, secrets, sources } = load();
@@ -288,7 +288,7 @@ it('reads secrets by name, from the file itself, from files and from variables o
   expect(whole.config.auth.worker_tokens).toEqual({ c: 'token-of-b' });
 });
 
-it('refuses secrets by name that are none', () => {
+it('refuses invalid named secrets', () => {
   const of = (yaml: string) => {
     write(`auth:\n  worker_tokens: ${yaml}\n`);
     return messages()[0];
@@ -304,7 +304,7 @@ it('refuses secrets by name that are none', () => {
   expect(messages({ env: { SVC_AUTH_WORKER_TOKENS_: 'x' } })[0]).toContain('is not a variable of svc');
 });
 
-it('holds the rules between keys', () => {
+it('checks the rules between keys', () => {
   const first = (env: Record<string, string>) => messages({ env });
   expect(first({ SVC_AUTH_ENABLED: 'true' })).toEqual([
     'auth.enabled needs auth.api_key or auth.api_key_file (SVC_AUTH_ENABLED).',
@@ -332,7 +332,7 @@ it('holds the rules between keys', () => {
     expect(() => load({ env })).not.toThrow();
 });
 
-it('never quotes a value', () => {
+it('never shows a value in a message', () => {
   const canary = 'canary-51e8d1';
   const nested = `auth: {api_key: [${canary}], admin_api_key: {a: ${canary}}, enabled: ${canary}}\ndefaults: {ttl: ${canary}}`;
   for (const text of [

@@ -13,7 +13,7 @@ it.each([
   expect(new TextLines(text).placeOf(offset)).toEqual({ line, column });
 });
 
-it('counts line ends inside tokens that stand where none may', () => {
+it('counts line ends inside misplaced tokens', () => {
   const text = '|\n      a\n     b\nc: d\n\n  e: f\n      g: h\n';
   const { problems } = readYaml(text, 'f');
   const lines = text.split('\n');

@@ -74,7 +74,7 @@ it('renders each file', () => {
   expect(renderAll(structuredClone(manifest))).toEqual(renderAll(manifest));
 });
 
-it.each([0, 1000])('svc.yaml reads as exactly the defaults for uid %d', (uid) => {
+it.each([0, 1000])('svc.yaml equals the defaults for uid %d', (uid) => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-sample-'));
   const load = () => loadConfig({ env: {}, cwd: folder, home: '/home/u', uid, isTerminal: false });
   const defaults = load();
@@ -103,7 +103,7 @@ it.each(['svc.yaml', 'docs/configuration.md', 'man/svc.yaml.5'])(
   },
 );
 
-it('a commented-out key of svc.yaml is a key once uncommented', () => {
+it('a commented-out key of svc.yaml is valid once uncommented', () => {
   const text = sampleConfig().replace('# admin_api_key: ""', 'admin_api_key: "x"');
   const folder = mkdtempSync(join(tmpdir(), 'svc-sample-'));
   writeFileSync(join(folder, 'svc.yaml'), text.replace(/# path: .*/, 'path: /x/y.db'));
@@ -112,13 +112,13 @@ it('a commented-out key of svc.yaml is a key once uncommented', () => {
   expect([valueAt(config, 'auth.admin_api_key'), config.database.path]).toEqual(['x', '/x/y.db']);
 });
 
-it('exit codes are those of the error table, and of checks', () => {
+it('exit codes are those of the error table and of checks', () => {
   const codes = new Set(EXIT_CODES.map(([code]) => code));
   for (const { exit } of Object.values(ERROR_TABLE)) expect(codes).toContain(exit);
   expect(codes.size).toBe(new Set([...Object.values(ERROR_TABLE).map(({ exit }) => exit), 0, 3, 130]).size);
 });
 
-it('text never becomes a request', () => {
+it('text never becomes a roff request', () => {
   expect(roffText(".x\n'y\n\\z é")).toBe("\\&.x\n\\&'y\n\\ez \\[u00E9]");
   expect(roffArgument('a "b" c')).toBe('"a \\(dqb\\(dq c"');
 });

@@ -30,7 +30,7 @@ const ROTATING = {
 };
 const role = (auth: Partial<Config['auth']>, keys: PresentedKeys) => identify(rules(auth), keys)?.role ?? 401;
 
-describe('who a caller is', () => {
+describe('the identity of a caller', () => {
   it.each<[string, Partial<Config['auth']>, PresentedKeys, string | number]>([
     ['no key', BOTH, {}, 401],
     ['empty key', BOTH, { api: '' }, 401],
@@ -65,7 +65,7 @@ describe('who a caller is', () => {
     expect(isGuess(rules(ROTATING), keys)).toBe(false);
   });
 
-  it('a credential tells keys apart and tells none of them', () => {
+  it('gives each key its own credential without revealing the key', () => {
     const names = [{ api: 'K' }, { admin: 'A' }].map((keys) => identify(rules(BOTH), keys)?.credential ?? '');
     expect(new Set(names).size).toBe(2);
     expect(names.join()).not.toMatch(/[KA]/);
@@ -85,7 +85,7 @@ describe('admin routes', () => {
 
 describe('owners', () => {
   const on = { enforce_owner: true };
-  it('must be named by everybody but admins, when enforced', () => {
+  it('must be named by all callers except administrators, when enforced', () => {
     expect(() => requireOwner(on, { role: 'api' })).toThrow(expect.objectContaining({ code: 'bad_request' }));
     expect(() => requireOwner(on, { role: 'anonymous' })).toThrow(
       expect.objectContaining({ code: 'bad_request' }),
@@ -94,7 +94,7 @@ describe('owners', () => {
     requireOwner({ enforce_owner: false }, { role: 'api' });
   });
 
-  it('see their own, admins all', () => {
+  it('see only their own sandboxes, and administrators see all', () => {
     expect(visibleOwner(on, { role: 'api', owner: 'ann' })).toBe('ann');
     expect(visibleOwner(on, { role: 'admin', owner: 'ann' })).toBeUndefined();
     expect(visibleOwner({ enforce_owner: false }, { role: 'api', owner: 'ann' })).toBeUndefined();

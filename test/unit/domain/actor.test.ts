@@ -20,7 +20,7 @@ it('refuses line breaks, spaces, nothing, and more than fits', () => {
   for (const actor of bad) expect(isActor(actor), JSON.stringify(actor)).toBe(false);
 });
 
-it('names a cause of the list for every end that no caller asks for', () => {
+it('names a listed cause for every end that no caller requests', () => {
   const named = END_REASONS.filter((reason) => reason !== 'destroyed' && reason !== 'pruned').map(systemEnd);
   const causes: readonly string[] = SYSTEM_CAUSES.map((cause) => `system:${cause}`);
   for (const actor of named) expect(causes).toContain(actor);

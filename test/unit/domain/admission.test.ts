@@ -23,7 +23,7 @@ const world = fc.record({
 });
 
 describe('admission', () => {
-  it('is the first cap without room, in the order told', () => {
+  it('returns the first exhausted limit, in the documented order', () => {
     fc.assert(
       fc.property(world, (w) => {
         const decision = decideAdmission(
@@ -63,7 +63,7 @@ describe('admission', () => {
     );
   });
 
-  it('lets wait only for what time can mend', () => {
+  it('queues only for limits that free up with time', () => {
     const waits = ADMISSION_REASONS.filter((reason) => isCapacityDenial({ reason }));
     expect(waits).toEqual(['max_sandboxes', 'max_sandboxes_per_owner', 'worker_capacity', 'pool_full']);
     expect(isCapacityDenial({})).toBe(false);
@@ -73,7 +73,7 @@ describe('admission', () => {
 describe('a quota', () => {
   const defaults = { max_sandboxes: 5, maxTtlMs: 60_000, maxExecTimeoutMs: 30_000 };
 
-  it('takes the place of each default that it names', () => {
+  it('replaces each default that it names', () => {
     expect(effectiveLimits(undefined, defaults)).toBe(defaults);
     expect(effectiveLimits(quotaOf('ann', {}, stamp()), defaults)).toEqual(defaults);
     const quota = quotaOf('ann', { max_sandboxes: 9, max_ttl: '2h', max_exec_timeout: '1s' }, stamp());
@@ -82,7 +82,7 @@ describe('a quota', () => {
     });
   });
 
-  it('is kept in canonical words', () => {
+  it('is stored in canonical form', () => {
     expect(quotaOf('ann', { max_ttl: '90m', max_exec_timeout: '120s' }, stamp())).toEqual({
       ...{ owner_id: 'ann', max_sandboxes: 0, max_ttl: '1h30m', max_exec_timeout: '2m' },
       ...{ created_at: stamp(), updated_at: stamp() },
@@ -95,7 +95,7 @@ describe('a quota', () => {
     ),
   );
 
-  it.each(['summary', ' ', 'a/b', 'a b', 'x'.repeat(129)])('is not for %j', (owner) =>
+  it.each(['summary', ' ', 'a/b', 'a b', 'x'.repeat(129)])('refuses the owner %j', (owner) =>
     expect(() => parseQuotaOwner(owner)).toThrow(expect.objectContaining({ code: 'bad_request' })),
   );
 });

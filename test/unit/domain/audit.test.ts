@@ -21,7 +21,7 @@ function parse(csv: string): string[][] {
   return rows;
 }
 
-it('cuts what callers may make long', () => {
+it('cuts fields of any length from callers', () => {
   const long = 'x'.repeat(5000);
   const cut = boundedAudit(auditDraft({ path: long, user_agent: long, user_id: long, method: long }));
   expect([cut.path.length, cut.user_agent?.length, cut.user_id?.length, cut.method.length]).toEqual([
@@ -30,7 +30,7 @@ it('cuts what callers may make long', () => {
   expect(boundedAudit(auditDraft())).toEqual(auditDraft());
 });
 
-it('writes names, then a line a record', () => {
+it('writes a header, then one line for each record', () => {
   const [names, first] = parse(auditCsv([record({ user_agent: 'a "b", c\r\nd' })]));
   expect(names?.slice(0, 4)).toEqual(['id', 'created_at', 'actor', 'user_id']);
   expect(first?.[0]).toBe('1');
@@ -51,13 +51,13 @@ it.each([
     '\x01=1',
   ],
   ...['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '\n@x', '|cmd', '%x'],
-])('makes text of the formula %j', (text) => {
+])('escapes the formula %j', (text) => {
   const [, line] = parse(auditCsv([record({ user_agent: text, path: text })]));
   expect(cellOf(line, 'user_agent')).toBe(`'${text}`);
   expect(cellOf(line, 'path')).toBe(`'${text}`);
 });
 
-it('keeps every text apart from others, and none begins a formula', () => {
+it('separates all texts, and lets none start a formula', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (user_agent, path) => {
       const [, line, ...rest] = parse(auditCsv([record({ user_agent, path })]));

@@ -16,7 +16,7 @@ function ledger() {
 }
 
 describe('a hold', () => {
-  it('takes, gives back in part, and gives the rest back once', () => {
+  it('grows, shrinks, and releases the rest once', () => {
     const { bytes } = ledger();
     const hold = bytes.open(key);
     hold.grow(500);
@@ -30,7 +30,7 @@ describe('a hold', () => {
     expect(bytes.stats()).toMatchObject({ held_bytes: 0, peak_bytes: 500, holders: 0 });
   });
 
-  it('takes nothing once it is released', () => {
+  it('cannot grow after its release', () => {
     const { bytes } = ledger();
     const hold = bytes.open(key);
     hold.release();
@@ -39,14 +39,14 @@ describe('a hold', () => {
     expect(bytes.stats().held_bytes).toBe(0);
   });
 
-  it('that could never be given is refused for good', () => {
+  it('that could never fit is refused as too large', () => {
     const { bytes } = ledger();
     const hold = bytes.open(key);
     hold.grow(LIMIT);
     expect(() => hold.grow(1)).toThrow(expect.objectContaining({ code: 'payload_too_large' }));
   });
 
-  it('takes what there is when it may be cut', () => {
+  it('takes the free bytes when a part is enough', () => {
     const { bytes } = ledger();
     bytes.open(key).grow(LIMIT - 5_000);
     const hold = bytes.open(key);
@@ -57,7 +57,7 @@ describe('a hold', () => {
 });
 
 describe('shares', () => {
-  it('leave all to an owner that is alone', () => {
+  it('leave all to a single owner', () => {
     const { bytes } = ledger();
     bytes.open(owner('a')).grow(LIMIT);
     expect(bytes.stats().held_bytes).toBe(LIMIT);
@@ -72,7 +72,7 @@ describe('shares', () => {
     );
   });
 
-  it('bind an owner while another holds much', () => {
+  it('limit an owner while another holds much', () => {
     const { bytes } = ledger();
     bytes.open(owner('b')).grow(10_000);
     const hold = bytes.open(owner('a'));
@@ -85,7 +85,7 @@ describe('shares', () => {
     expect(bytes.stats()).toMatchObject({ holders: 2, refused_share_total: 2, refused_full_total: 0 });
   });
 
-  it('bind an owner that had all as soon as another was refused, until that no longer asks', async () => {
+  it('limit an owner that had all after a refusal of another, until the other stops asking', async () => {
     const { bytes, clock } = ledger();
     const first = bytes.open(owner('a'));
     first.grow(LIMIT);
@@ -99,7 +99,7 @@ describe('shares', () => {
     expect(() => first.grow(1)).toThrow(expect.objectContaining({ code: 'resource_limit' }));
   });
 
-  it('are whole again when the other has gone', async () => {
+  it('are complete again when the other has left', async () => {
     const { bytes, clock } = ledger();
     const first = bytes.open(owner('a'));
     first.grow(LIMIT);
@@ -110,7 +110,7 @@ describe('shares', () => {
     expect(first.bytes).toBe(LIMIT);
   });
 
-  it('keep room for those who hold little, and no more than the reserve', () => {
+  it('keep the reserve, and no more, for owners that hold little', () => {
     const { bytes } = ledger();
     bytes.open(owner('a')).grow(LIMIT);
     const small: Hold[] = [];
@@ -125,7 +125,7 @@ describe('shares', () => {
     expect(bytes.stats()).toMatchObject({ held_bytes: LIMIT, holders: 1 });
   });
 
-  it('do not become nothing however many names ask', () => {
+  it('never shrink to zero for any number of owners', () => {
     const { bytes } = ledger();
     for (let n = 0; n < 500; n++) bytes.open(owner(`n${n}`)).growUpTo(LIMIT + 1);
     bytes.open(owner('n0')).release();
@@ -167,7 +167,7 @@ it('adds up after any calls, and is empty when all is released', () => {
 describe('the limit', () => {
   const MIB = 1024 * 1024;
 
-  it('is what is configured, else as the memory allows', () => {
+  it('is the configured one, else a part of the memory', () => {
     expect(bufferLimit(5, { heapBytes: 1, totalBytes: 1 })).toBe(5);
     expect(bufferLimit(0, { heapBytes: 200 * MIB, totalBytes: 8192 * MIB })).toBe(50 * MIB);
     expect(bufferLimit(0, { heapBytes: 4096 * MIB, totalBytes: 1024 * MIB })).toBe(128 * MIB);

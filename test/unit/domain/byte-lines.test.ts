@@ -13,7 +13,7 @@ async function linesOf(...pieces: string[]): Promise<string[]> {
   return lines;
 }
 
-it('keeps lines apart that each span several pieces', async () => {
+it('separates lines that each span several pieces', async () => {
   expect(await linesOf('a', 'b\nc', 'd\ne', 'f')).toEqual(['ab', 'cd', 'ef']);
 });
 

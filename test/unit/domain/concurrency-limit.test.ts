@@ -41,7 +41,7 @@ it('gives the slot of failed work to the next', async () => {
   await expect(next).resolves.toBe('ran');
 });
 
-it('refuses calls beyond the most that may wait', async () => {
+it('refuses calls beyond the length of the queue', async () => {
   const clock = fakeClock();
   const busy = () => new ServiceError('unavailable', 'busy');
   const { ends, run } = works(new ConcurrencyLimit(1, { clock, waiting: 1, waitMs: 1000, busy }));
@@ -70,7 +70,7 @@ it('refuses a call that waited too long, and lets the next one run', async () =>
   await third;
 });
 
-it('drops a call whose signal aborts while it waits', async () => {
+it('removes a queued call whose signal aborts', async () => {
   const { started, ends, run } = works(new ConcurrencyLimit(1));
   const first = run(1);
   const abort = new AbortController();

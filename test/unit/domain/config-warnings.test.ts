@@ -8,24 +8,24 @@ const warningsOf = (auth: Partial<Config['auth']>) => configWarnings(testConfig(
 
 const tenants = { enabled: true, enforce_owner: true, admin_api_key: 'k'.repeat(32) };
 
-it('says that owners may raise their own quotas', () => {
+it('warns that owners may raise their own quotas', () => {
   expect(warningsOf(tenants)).toEqual([expect.stringContaining('auth.quota_writes')]);
   expect(warningsOf({ ...tenants, quota_writes: 'admin' })).toEqual([]);
 });
 
-it('says that owners without keys are kept apart by their word alone', () => {
+it('warns that owners without keys are not authenticated', () => {
   expect(warningsOf({ ...tenants, enabled: false, quota_writes: 'admin' })).toEqual([
     expect.stringContaining('auth.enabled'),
   ]);
 });
 
-it('says that the key of all owners opens the calls of administrators', () => {
+it('warns that the key of all owners opens administrator calls', () => {
   const alone = { enabled: true, enforce_owner: true, quota_writes: 'admin' } as const;
   expect(warningsOf(alone)).toEqual([expect.stringMatching(/admin_api_key.*admin_fallback_enabled/)]);
   expect(warningsOf({ ...alone, admin_fallback_enabled: false })).toEqual([]);
 });
 
-it('says nothing where nobody is kept apart', () => {
+it('warns of nothing where owners are not enforced', () => {
   expect(warningsOf({})).toEqual([]);
   expect(warningsOf({ enabled: true })).toEqual([]);
 });
@@ -38,7 +38,7 @@ it.each([
   ['7.0.0', 0],
   ['', 0],
   ['strange', 0],
-])('says of a pool on Linux %s whether one can fill the room of all', (kernel, count) => {
+])('warns of a pool on Linux %s where one user can fill the disk of all', (kernel, count) => {
   const auth = { ...tenants, quota_writes: 'admin' as const };
   const warnings = configWarnings(testConfig({ auth, pool: { enabled: true } }), kernel);
   expect(warnings).toHaveLength(count);

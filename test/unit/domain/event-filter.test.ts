@@ -7,7 +7,7 @@ import { eventDraft } from '../../support/records.ts';
 const of = (facts: Partial<Event> = {}): Event => ({ id: 1, ...eventDraft(), ...facts });
 const lets = (query: EventQuery, event: Event) => passes(eventFilter(query), event);
 
-it('lets everything through unless it is told what', () => {
+it('passes every event without a filter, else only matching ones', () => {
   expect(lets({}, of())).toBe(true);
   expect(lets({ type: 'exec.failed' }, of({ type: 'exec.failed' }))).toBe(true);
   expect(lets({ type: 'exec.failed' }, of({ type: 'exec.started' }))).toBe(false);
@@ -29,7 +29,7 @@ it.each(['', 'exec', 'exec.', '*', 'exec.nothing', 'exec.failed,', 'nothing.*', 
   },
 );
 
-it('tells equal wishes by equal keys', () => {
+it('gives equal filters equal keys', () => {
   const key = (query: EventQuery) => filterKey(eventFilter(query));
   expect(key({ type: 'exec.failed,exec.started' })).toBe(key({ type: 'exec.started, exec.failed' }));
   const others = [{}, { sandbox_id: 'a' }, { owner_id: 'a' }, { type: 'file.read' }];

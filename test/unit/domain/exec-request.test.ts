@@ -13,14 +13,15 @@ const hostileWord = fc.oneof(
 );
 
 describe('execArgv', () => {
-  it('shell: the line as it is', () => expect(execArgv({ command: 'a | b' })).toEqual(['sh', '-c', 'a | b']));
-  it('shell: arguments quoted and appended', () =>
+  it('shell: keeps the line unchanged', () =>
+    expect(execArgv({ command: 'a | b' })).toEqual(['sh', '-c', 'a | b']));
+  it('shell: appends quoted arguments', () =>
     expect(execArgv({ command: 'echo', args: ["it's", '$HOME'] })).toEqual([
       'sh',
       '-c',
       `echo 'it'\\''s' '$HOME'`,
     ]));
-  it('argv: nothing is touched', () =>
+  it('argv: changes nothing', () =>
     expect(execArgv({ command: 'printf', mode: 'argv', args: ['%s', '$HOME'] })).toEqual([
       'printf',
       '%s',
@@ -31,7 +32,7 @@ describe('execArgv', () => {
     (request) => expect(() => execArgv(request)).toThrow(expect.objectContaining({ code: 'bad_request' })),
   );
 
-  it('a real shell takes every quoted word back as it was', () => {
+  it('a real shell reads every quoted word back unchanged', () => {
     const words = fc
       .sample(fc.array(hostileWord, { minLength: 200, maxLength: 200 }), { numRuns: 10, seed: 7 })
       .flat();
@@ -64,6 +65,5 @@ describe('execTimeoutMs', () => {
   it.each(['1.5s', '-1s', '500', ''])('refuses %j', (text) =>
     expect(() => execTimeoutMs(text, limits)).toThrow(expect.objectContaining({ code: 'bad_request' })),
   );
-  it('is never without end', () =>
-    expect(execTimeoutMs('0s', { defaultMs: 0, maxMs: 0 })).toBeGreaterThan(0));
+  it('is never unlimited', () => expect(execTimeoutMs('0s', { defaultMs: 0, maxMs: 0 })).toBeGreaterThan(0));
 });

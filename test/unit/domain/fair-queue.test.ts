@@ -24,19 +24,19 @@ const filled = (...names: string[]) => {
 };
 
 describe('turns', () => {
-  it('go round between owners, and by age within one', () => {
+  it('alternate between owners, by age within one', () => {
     const { queue } = filled('a1', 'a2', 'a3', 'b1', 'c1', 'b2');
     const order = Array.from({ length: 7 }, () => take(queue));
     expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', undefined]);
     expect(queue.size).toBe(0);
   });
 
-  it('let one owner with 1,000 delay another’s first by one', () => {
+  it('delay the first item of an owner by one behind an owner with 1,000', () => {
     const { queue } = filled(...Array.from({ length: 1000 }, (_, i) => `a${i}`), 'b1');
     expect([take(queue), take(queue)]).toEqual(['a0', 'b1']);
   });
 
-  it('pass over an owner that lacks room, and give it its turn back', () => {
+  it('skip an owner without capacity, and return its turn later', () => {
     const { queue } = filled('a1', 'b1', 'c1', 'a2');
     queue.hold(queue.next()!, 'owner');
     expect(take(queue)).toBe('b1');
@@ -45,7 +45,7 @@ describe('turns', () => {
     expect([take(queue), take(queue), take(queue), take(queue)]).toEqual(['a1', 'c1', 'b2', 'a2']);
   });
 
-  it('stop where nothing is free, until something is', () => {
+  it('stop without capacity until some is free', () => {
     const { queue } = filled('a1', 'b1');
     queue.hold(queue.next()!, 'all');
     expect(queue.next()).toBeUndefined();
@@ -55,7 +55,7 @@ describe('turns', () => {
     expect(take(queue)).toBe('a1');
   });
 
-  it('go on at other providers while one is full', () => {
+  it('continue at other providers while one is full', () => {
     const queue = new FairQueue<Item>();
     for (const name of ['a1', 'b1']) queue.add({ name, owner: name[0]!, provider: 'p' });
     queue.add({ name: 'c1', owner: 'c', provider: 'q' });
@@ -68,7 +68,7 @@ describe('turns', () => {
     expect([take(queue), take(queue)]).toEqual(['a1', 'b1']);
   });
 
-  it('let newcomers past those alone who lack room of their own', () => {
+  it('let new items pass only owners without capacity of their own', () => {
     const { queue } = filled('a1');
     expect(queue.mustWait({ owner: 'z', provider: 'p' })).toBe(true);
     queue.hold(queue.next()!, 'owner');
@@ -76,7 +76,7 @@ describe('turns', () => {
     expect(queue.mustWait({ owner: 'a', provider: 'p' })).toBe(true);
   });
 
-  it('pass over those who have no place in a pool, for those who may have one', () => {
+  it('skip items without a pool slot for items that may get one', () => {
     const { queue } = filled('a1', 'b1', 'c1', 'c2');
     for (const lacking of ['a1', 'b1']) {
       expect(queue.next()?.item.name).toBe(lacking);
@@ -93,7 +93,7 @@ describe('turns', () => {
     expect([take(queue), take(queue)]).toEqual(['a1', 'b1']);
   });
 
-  it('cost one attempt for each that is freed, however many have no place in a pool', () => {
+  it('cost one attempt for each freed slot, for any number without a pool slot', () => {
     const { queue } = filled('a1', 'b1', 'c1', 'd1', 'e1');
     while (queue.next()) queue.hold(queue.next()!, 'pool');
     queue.freed({ owner: 'z', provider: 'p' });
@@ -101,7 +101,7 @@ describe('turns', () => {
     expect(queue.next()).toBeUndefined();
   });
 
-  it('forget who has left, and leaving twice is harmless', () => {
+  it('forget an item that left, and allow leaving twice', () => {
     const { queue, places } = filled('a1', 'a2', 'b1');
     queue.remove(places[0] as QueueEntry<Item>);
     queue.remove(places[0] as QueueEntry<Item>);

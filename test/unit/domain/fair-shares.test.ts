@@ -10,6 +10,6 @@ it.each<[Record<string, number>, number, Record<string, number>]>([
   [{ a: 100, b: 3, c: 3 }, 7, { a: 3, b: 2, c: 2 }],
   [{ a: 1, b: 1 }, 9, { a: 1, b: 1 }],
   [{ a: 4, b: 4 }, 0, { a: 0, b: 0 }],
-])('%o asked of %i', (asked, most, expected) => {
+])('divides for the requests %o of %i', (asked, most, expected) => {
   expect(Object.fromEntries(fairShares(new Map(Object.entries(asked)), most))).toEqual(expected);
 });

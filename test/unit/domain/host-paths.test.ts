@@ -17,7 +17,7 @@ it.each([
   ['https://example.com/a/b and/or cpu', 'https://example.com/a/b and/or cpu'],
 ])('%s', (text, shown) => expect(withoutHostPaths(text)).toBe(shown));
 
-it('values that are paths', () => {
+it('finds the values that are paths', () => {
   const config = {
     enabled: true,
     base: '/srv/x',

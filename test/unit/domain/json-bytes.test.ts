@@ -75,7 +75,7 @@ describe('a text', () => {
     { maxLength: 12 },
   );
 
-  it('is what JSON.parse makes of it, wherever it is cut', () => {
+  it('equals the result of JSON.parse, wherever it is cut', () => {
     fc.assert(
       fc.property(letters, cuts, (parts, lengths) => {
         const inner = parts.join('');
@@ -100,7 +100,7 @@ describe('a text', () => {
     );
   });
 
-  it('of megabytes is held in blocks, and costs what it holds', () => {
+  it('of megabytes is held in blocks of its own size', () => {
     const text = new JsonText();
     for (let count = 0; count < 1000; count++) text.take(Buffer.from('x\\n'.repeat(1000)), 0);
     const blocks = text.taken();
@@ -121,7 +121,7 @@ describe('an object', () => {
     return value;
   };
 
-  it('with its texts lifted out is what JSON.parse makes of it', () => {
+  it('with its texts extracted equals the result of JSON.parse', () => {
     const member = fc.tuple(fc.constantFrom('content', 'é', 'other', 'cont\\u0065nt', 'mode'), written);
     const objects = fc
       .array(member, { maxLength: 5 })
@@ -154,7 +154,7 @@ describe('an object', () => {
     ['{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}', '{"a":1,"b":2,"c":3}'],
     ['{"content":{"a":{"b":{"c":{}}}}}', '{"content":{"a":{"b":{}}}}'],
     ['[1,2,3,4,5,6,7,8,9]', '[1,2,3,4,5,6]'],
-  ])('%s is refused as it comes, and its beginning says what it is', (text, beginning) => {
+  ])('%s is refused during the upload, and its start stays readable', (text, beginning) => {
     const object = new JsonObject(['content'], { depth: 4, tokens: 7, bytes: 1000 });
     expect(outcome(() => object.take(Buffer.from(text)))).toEqual({ fault: 'structure' });
     expect(JSON.parse(object.beginning().toString())).toEqual(JSON.parse(beginning));
@@ -165,13 +165,13 @@ describe('an object', () => {
     [`{"a":"b","junk":"${'x'.repeat(2000)}"}`, { a: 'b', junk: '' }],
     [`"${'x'.repeat(2000)}"`, ''],
     [`{"${'x'.repeat(2000)}":1}`, {}],
-  ])('a text that is not lifted has the bound of the shell', (text, beginning) => {
+  ])('limits a text that is not extracted by the bound of the object', (text, beginning) => {
     const object = new JsonObject(['content'], { depth: 4, tokens: 100, bytes: 1000 });
     expect(outcome(() => object.take(Buffer.from(text)))).toEqual({ fault: 'size' });
     expect(JSON.parse(object.beginning().toString())).toEqual(beginning);
   });
 
-  it('keeps no more of a lifted text than its bytes', () => {
+  it('keeps no more of an extracted text than its bytes', () => {
     const object = new JsonObject(['content'], { depth: 4, tokens: 100, bytes: 1000 });
     const part = Buffer.from('x'.repeat(100_000));
     object.take(Buffer.from('{"content":"'));
@@ -221,12 +221,12 @@ describe('a list', () => {
     expect(outcome(() => read(text, [3], few))).toEqual({ fault });
   });
 
-  it('counts each element by itself', () => {
+  it('counts each element separately', () => {
     expect(read('[{"a":1},{"a":1},{"a":1}]', [4], few)).toHaveLength(3);
   });
 });
 
-it('structure is counted outside of texts alone, wherever it is cut', () => {
+it('structure is counted only outside of texts, wherever it is cut', () => {
   fc.assert(
     fc.property(fc.jsonValue(), cuts, (value, lengths) => {
       const text = JSON.stringify(value);
@@ -238,7 +238,7 @@ it('structure is counted outside of texts alone, wherever it is cut', () => {
   );
 });
 
-it('bytes in pieces are UTF-8 when they are as a whole', () => {
+it('bytes in pieces are UTF-8 exactly when they are so together', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 12 }).map((all) => Buffer.from(all)),
     fc.string({ unit: 'binary', maxLength: 6 }).map((text) => Buffer.from(text)),

@@ -6,7 +6,7 @@ import { realRandom } from '../../../src/host/random.ts';
 
 const bytes = (value: number) => ({ bytes: (count: number) => Buffer.alloc(count, value) });
 
-describe('our own form', () => {
+describe('a key of the svc form', () => {
   it('has 43 random digits and a checksum', () => {
     const text = newKeyText('svc', realRandom());
     expect(text).toMatch(/^svc_[0-9A-Za-z]{49}$/);
@@ -24,11 +24,11 @@ describe('our own form', () => {
   });
 });
 
-it('has the form that older SDKs of E2B check', () => {
+it('a key of the E2B form passes the check of older E2B SDKs', () => {
   expect(newKeyText('e2b', realRandom())).toMatch(/^e2b_[0-9a-f]{40}$/);
 });
 
-it('stores a hash and shows a few characters', () => {
+it('a stored key has a hash and shows a few characters', () => {
   expect(keyHash('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   expect(shownPrefix('svc_0123456789')).toBe('svc_0123');
 });

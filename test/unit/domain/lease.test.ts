@@ -28,7 +28,7 @@ describe('a lease', () => {
     ['that ends now', lease, { now: NOW + 90_000 }, /expired/],
     ['in its last millisecond', lease, { now: NOW + 89_999 }, undefined],
     [
-      'with a time that is none',
+      'with an invalid time',
       signLease(SECRET, { ...terms, expires_at: '2030-99-01T00:00:00.000Z' }),
       {},
       /expired/,
@@ -47,9 +47,9 @@ describe('a lease', () => {
     { signature: 'A'.repeat(43) },
     { signature: 'é'.repeat(43) },
     { signature: `${lease.signature}=` },
-  ])('is not signed any more with %j', (over) => expect(fault({ ...lease, ...over })).toMatch(/not signed/));
+  ])('loses its signature with %j', (over) => expect(fault({ ...lease, ...over })).toMatch(/not signed/));
 
-  it('is one text for one meaning', () => {
+  it('signs different terms differently, and accepts one signature only', () => {
     const other = { ...terms, resource_id: 'sb-a","w1', holder_id: '' };
     expect(signLease(SECRET, other).signature).not.toBe(lease.signature);
     // Each letter of the signature counts, also the bits of the last one that no byte holds.
@@ -59,7 +59,7 @@ describe('a lease', () => {
     }
   });
 
-  it('is signed alike whatever else it says, and for every other content otherwise', () => {
+  it('has a signature of exactly its terms', () => {
     const content = fc.record({
       resource_id: fc.string(),
       holder_id: fc.string(),
@@ -77,11 +77,11 @@ describe('a lease', () => {
     );
   });
 
-  it('cannot be had from a token under the same secret', () => {
+  it('cannot be forged from a token under the same secret', () => {
     const token = mintWorkerToken(SECRET, terms as unknown as WorkerTokenPayload);
     expect(fault({ ...terms, signature: token.split('.')[2] ?? '' })).toMatch(/not signed/);
   });
 
-  it('holds for four heartbeats, at least 90 s', () =>
+  it('lasts four heartbeats, at least 90 s', () =>
     expect([1000, 22_500, 30_000].map(leaseTermMs)).toEqual([90_000, 90_000, 120_000]));
 });

@@ -17,7 +17,7 @@ const chunked = fc
   });
 
 describe('outputDecoder', () => {
-  it('text cut anywhere comes out whole, and no piece has half a character', () => {
+  it('decodes text cut anywhere completely, with no half character in a piece', () => {
     fc.assert(
       fc.property(chunked, ({ text, pieces }) => {
         const decoder = outputDecoder('utf8');
@@ -28,7 +28,7 @@ describe('outputDecoder', () => {
     );
   });
 
-  it('base64 pieces decode alone', () => {
+  it('writes base64 pieces that decode separately', () => {
     fc.assert(
       fc.property(chunked, ({ bytes, pieces }) => {
         const decoder = outputDecoder('base64');
@@ -39,7 +39,7 @@ describe('outputDecoder', () => {
     );
   });
 
-  it('an incomplete end is replaced', () => {
+  it('replaces an incomplete end', () => {
     const decoder = outputDecoder('utf8');
     expect(decoder.write(Buffer.from([0x61, 0xe2, 0x82]))).toBe('a');
     expect(decoder.end()).toBe('\ufffd');
@@ -47,7 +47,7 @@ describe('outputDecoder', () => {
 });
 
 describe('CappedOutput', () => {
-  it('keeps the beginning, says that it cut, and cuts no character', () => {
+  it('keeps the start, reports the cut, and cuts no character', () => {
     const valid = chunked.filter(({ text }) => !text.includes('\ufffd'));
     fc.assert(
       fc.property(valid, fc.nat(80), ({ bytes, pieces }, cap) => {
@@ -62,7 +62,7 @@ describe('CappedOutput', () => {
     );
   });
 
-  it('replaces what the program itself wrote badly', () => {
+  it('replaces invalid bytes of the program', () => {
     const kept = new CappedOutput(10);
     kept.add(Buffer.from([0xff, 0x61, 0xe2]));
     expect(kept.text('utf8')).toBe('\ufffda\ufffd');

@@ -7,13 +7,13 @@ const parse = (text: string) => parseOwner(text, 'X-User-ID');
 
 describe('parseOwner', () => {
   it.each(['a', 'team-7', 'ann@example.org', '日本', 'x'.repeat(128), '😀'.repeat(128)])(
-    'takes %j',
+    'accepts %j',
     (text) => {
       expect(parse(text)).toBe(text);
     },
   );
 
-  it('trims what surrounds it', () => expect(parse(' \t ann\n')).toBe('ann'));
+  it('trims spaces around a name', () => expect(parse(' \t ann\n')).toBe('ann'));
 
   it.each([
     ...['\u00a0ann', 'ann\u00a0', '\u3000ann', 'ann\u2003', '\ufeffann', 'ann\u2028', '\u0085ann', '\u00a0'],
@@ -46,7 +46,7 @@ describe('parseOwner', () => {
     ),
   );
 
-  it('refuses or gives back something that it takes again unchanged', () => {
+  it('refuses a name or returns one that it accepts unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
         let owner: string;

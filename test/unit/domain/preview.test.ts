@@ -8,7 +8,7 @@ import { FAKE_START } from '../../support/fakes/ports.ts';
 const target = { sandbox_id: 'sb-abcdefghijkl', port: 8080 };
 
 describe('a name', () => {
-  it('is read as it is written, in any case, with port and last dot', () => {
+  it('is read in any letter case, with a port and with a last dot', () => {
     const name = previewName(target, 'p.example.com');
     expect(name).toBe('8080-sb-abcdefghijkl.p.example.com');
     for (const host of [name, name.toUpperCase(), `${name}:7423`, `${name}.`])
@@ -56,7 +56,7 @@ describe('a token', () => {
   const end = FAKE_START + 60_500;
   const token = signPreview(key, target, end);
 
-  it('opens what it was made for until its end, in whole seconds', () => {
+  it('opens its own port until its end, in whole seconds', () => {
     expect(previewTokenEnd(key, target, token, FAKE_START)).toBe(Math.floor(end / 1000) * 1000);
     expect(previewTokenEnd(key, target, token, end)).toBeUndefined();
     expect(token).toMatch(/^[0-9a-z]+\.[A-Za-z0-9_-]{43}$/);
@@ -70,7 +70,7 @@ describe('a token', () => {
     expect(signPreview(configured, target, end)).toBe(old);
   });
 
-  it('opens nothing else', () => {
+  it('opens no other port, sandbox or key', () => {
     const others = [
       { ...target, port: 8081 },
       { ...target, sandbox_id: 'sb-abcdefghijkm' },
@@ -84,7 +84,7 @@ describe('a token', () => {
     ).toBeUndefined();
   });
 
-  it('is not made up, nor made longer', () => {
+  it('cannot be forged or extended', () => {
     const [stamp = '', signature = ''] = token.split('.');
     const later = (Number.parseInt(stamp, 36) + 1000).toString(36);
     for (const forged of [

@@ -22,7 +22,7 @@ describe('a bucket', () => {
     expect(take(10_000)).toMatchObject({ allowed: true, remaining: 4 });
   });
 
-  it('agrees with one that counts tokens, for any calls at any rate', () => {
+  it('agrees with a bucket that counts tokens, for any calls at any rate', () => {
     const shapes = fc.record({
       burst: fc.integer({ min: 1, max: 20 }),
       refillMs: fc.integer({ min: 1, max: 100 }),
@@ -60,7 +60,7 @@ describe('a bucket', () => {
 describe('many buckets', () => {
   const buckets = (max: number) => new RateBuckets({ ...SHAPE, max, ttlMs: 1000 });
 
-  it('are apart, and looking takes nothing', () => {
+  it('are independent, and a look takes no token', () => {
     const all = buckets(10);
     for (let n = 0; n < 5; n += 1) expect(all.take('a', 0).allowed).toBe(true);
     expect(all.peek('a', 0).allowed).toBe(false);
@@ -69,7 +69,7 @@ describe('many buckets', () => {
     expect(all.take('b', 0)).toMatchObject({ allowed: true, remaining: 4 });
   });
 
-  it('never hold more than they may, and a flood of keys frees nobody who is limited', () => {
+  it('never exceed their number, and a flood of keys frees no limited key', () => {
     const all = buckets(160);
     for (let n = 0; n < 6; n += 1) all.take('limited', 0);
     for (let n = 0; n < 5000; n += 1) {
@@ -80,7 +80,7 @@ describe('many buckets', () => {
     expect(all.evicted).toBeGreaterThan(4000);
   });
 
-  it('make room from the fullest also when all are nearly empty', () => {
+  it('drop the fullest buckets also when all are nearly empty', () => {
     const all = buckets(100);
     for (let key = 0; key < 100; key += 1)
       for (let n = 0; n < (key < 50 ? 5 : 4); n += 1) all.take(`${key}`, 0);
@@ -89,7 +89,7 @@ describe('many buckets', () => {
     for (let key = 0; key < 50; key += 1) expect(all.peek(`${key}`, 0).allowed).toBe(false);
   });
 
-  it('are forgotten once they have been full for their time, and not before', () => {
+  it('are forgotten only after they were full for the set time', () => {
     const all = buckets(10);
     all.take('a', 0);
     all.take('b', 0);

@@ -19,17 +19,17 @@ describe('modes', () => {
     expect(parseMode(text, 'mode')).toBe(bits);
     expect(formatMode(bits)).toBe(back);
   });
-  it.each(['', '7', '64', '888', '00644', '0o644', ' 644', '644\n'])('refuses %j', (text) =>
+  it.each(['', '7', '64', '888', '00644', '0o644', ' 644', '644\n'])('refuse %j', (text) =>
     expect(() => parseMode(text, 'mode')).toThrow(badRequest),
   );
-  it('drops the file type', () => expect(formatMode(0o100644)).toBe('644'));
+  it('drop the file type', () => expect(formatMode(0o100644)).toBe('644'));
 });
 
 describe('images', () => {
-  it.each(['alpine:latest', 'registry.example:5000/team/app@sha256:abc', 'host'])('takes %s', (text) =>
+  it.each(['alpine:latest', 'registry.example:5000/team/app@sha256:abc', 'host'])('accept %s', (text) =>
     expect(parseImage(text, 'image')).toBe(text),
   );
-  it.each(['', '-x', 'a b', 'a\n', '../x', '/x', 'a;b', 'x'.repeat(513)])('refuses %j', (text) =>
+  it.each(['', '-x', 'a b', 'a\n', '../x', '/x', 'a;b', 'x'.repeat(513)])('refuse %j', (text) =>
     expect(() => parseImage(text, 'image')).toThrow(badRequest),
   );
 });
@@ -57,13 +57,13 @@ describe('fingerprints', () => {
     const all = [...bodies.map((body) => fingerprint('/p', body)), fingerprint('/q', {})];
     expect(new Set(all).size).toBe(all.length);
   });
-  it('count undefined as absent', () =>
+  it('treat undefined as absent', () =>
     expect(fingerprint('/p', { a: undefined })).toBe(fingerprint('/p', {})));
 });
 
 describe('cursors', () => {
   const place = { created_at: '2026-01-02T03:04:05.678Z', id: 'sb-abc' };
-  it('come back', () => expect(parseCursor(formatCursor(place))).toEqual(place));
+  it('read back unchanged', () => expect(parseCursor(formatCursor(place))).toEqual(place));
   it.each([
     '',
     'x',
@@ -71,8 +71,8 @@ describe('cursors', () => {
     ` ${formatCursor(place)}`,
     formatCursor({ ...place, id: '' }),
     formatCursor({ ...place, created_at: 'now' }),
-  ])('refuses %j', (text) => expect(() => parseCursor(text)).toThrow(badRequest));
-  it('refuse or are a place, in any letters', () => {
+  ])('refuse %j', (text) => expect(() => parseCursor(text)).toThrow(badRequest));
+  it('read back unchanged or are refused, for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String()), (text) => {
         try {
@@ -101,7 +101,7 @@ describe('byte ranges', () => {
     [{ suffix: 0 }, 10],
     [{ suffix: 5 }, 0],
     [{ first: 3, last: 2 }, 10],
-  ])('%j of %d is 416', (range, size) =>
+  ])('%j of %d answers 416', (range, size) =>
     expect(() => resolveRange(range, size)).toThrow(
       expect.objectContaining({ code: 'bad_request', status: 416, details: { size } }),
     ),

@@ -9,7 +9,7 @@ import {
 } from '../../../src/domain/sandbox-state.ts';
 import { SANDBOX_STATES } from '../../../src/schema/sandbox-states.ts';
 
-it('allows these moves and no other', () => {
+it('allows only these transitions', () => {
   const moves = SANDBOX_STATES.flatMap((from) =>
     SANDBOX_STATES.filter((to) => canMove(from, to)).map((to) => `${from}→${to}`),
   );
@@ -26,7 +26,7 @@ it('allows these moves and no other', () => {
   ]);
 });
 
-it('sorts every state into active or ended, and live ones can be destroyed', () => {
+it('counts every state as active or ended, and lets live states be destroyed', () => {
   expect([...ACTIVE_STATES, ...ENDED_STATES].sort()).toEqual([...SANDBOX_STATES].sort());
   expect(SANDBOX_STATES.filter(hasEnded)).toEqual([...ENDED_STATES]);
   expect(LIVE_STATES.every((state) => canMove(state, 'destroying'))).toBe(true);

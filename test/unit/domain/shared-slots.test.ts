@@ -10,7 +10,7 @@ function taking(most: number) {
   return { evicted, take };
 }
 
-it('a lone holder has all, and one for each that it gives back', () => {
+it('a single holder gets all slots, and one for each that it frees', () => {
   const { take, evicted } = taking(3);
   const [first] = [take('ann'), take('ann'), take('ann')];
   expect(take('ann')).toBeUndefined();
@@ -19,7 +19,7 @@ it('a lone holder has all, and one for each that it gives back', () => {
   expect([take('ann') !== undefined, take('ann'), evicted]).toEqual([true, undefined, []]);
 });
 
-it('the newest of who has most go to others, down to an equal share', () => {
+it('the newest slots of the largest holder go to others, down to an equal share', () => {
   const { take, evicted } = taking(6);
   for (let n = 1; n <= 6; n += 1) take('mallory', `mallory ${n}`);
   expect(Array.from({ length: 4 }, () => take('ann') !== undefined)).toEqual([true, true, true, false]);
@@ -29,7 +29,7 @@ it('the newest of who has most go to others, down to an equal share', () => {
   expect([take('mallory'), take('ann')]).toEqual([undefined, undefined]);
 });
 
-it('one that was put out gives nothing back', () => {
+it('an evicted slot frees nothing', () => {
   const { take } = taking(2);
   const [, newest] = [take('mallory'), take('mallory')];
   expect(take('ann')).toBeDefined();
@@ -37,7 +37,7 @@ it('one that was put out gives nothing back', () => {
   expect(take('ann')).toBeUndefined();
 });
 
-it('those without a name may have all, and no name is anybody’s', () => {
+it('holders without a name may have all slots, and an empty name is a name', () => {
   const { take, evicted } = taking(2);
   expect([take(undefined), take(undefined)]).not.toContain(undefined);
   expect([take(''), take('ann'), evicted]).toEqual([undefined, undefined, []]);

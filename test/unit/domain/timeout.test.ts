@@ -48,7 +48,7 @@ it('stops waiting for work that takes too long', async () => {
   await failure;
 });
 
-it('abortable waits no longer for work that hangs than its signal', async () => {
+it('abortable stops waiting for hanging work when its signal aborts', async () => {
   const stop = new AbortController();
   const outcome = abortable(new Promise(() => undefined), stop.signal);
   stop.abort(STOP);

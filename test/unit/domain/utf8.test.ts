@@ -28,7 +28,7 @@ const parts = fc.oneof(
 );
 
 describe('Utf8Pieces', () => {
-  it('says what decoding at once says, in valid pieces, wherever they are cut', () => {
+  it('decodes pieces like the entire text, in valid pieces, wherever they are cut', () => {
     fc.assert(
       fc.property(fc.array(parts, { maxLength: 12 }), (pieces) => {
         const text = new Utf8Pieces();
@@ -40,7 +40,7 @@ describe('Utf8Pieces', () => {
     );
   });
 
-  it('waits for no more than the rest of a character, and copies nothing else', () => {
+  it('holds only the start of a cut character, and copies nothing else', () => {
     const text = new Utf8Pieces();
     const data = Buffer.from([0x61, 0xe2, 0x82]);
     expect(text.write(data)).toEqual(Buffer.from('a'));

@@ -10,7 +10,7 @@ const event = (n: number): EventDraft => eventDraft({ data: { n } });
 const numberOf = ({ data }: EventDraft) => Number(data?.n);
 const never = new Promise<void>(() => {});
 
-it('delivers in order to everybody, after the publisher went on', async () => {
+it('delivers in order to every listener, after the publisher continued', async () => {
   const bus = eventBus({ logger: recordingLogger() });
   const heard: string[] = [];
   bus.subscribe((event) => void heard.push(`a${numberOf(event)}`));
@@ -23,7 +23,7 @@ it('delivers in order to everybody, after the publisher went on', async () => {
   expect(heard.filter((word) => word.startsWith('b'))).toEqual(['b1', 'b2', 'b3']);
 });
 
-it('logs a listener that throws or rejects, and goes on with it', async () => {
+it('logs a listener that throws or rejects, and keeps it', async () => {
   const logger = recordingLogger();
   const bus = eventBus({ logger });
   const heard: number[] = [];
@@ -38,7 +38,7 @@ it('logs a listener that throws or rejects, and goes on with it', async () => {
   expect(logger.lines.every(({ level }) => level === 'error')).toBe(true);
 });
 
-it('drops a listener that never finishes, tells it once, and serves the others', async () => {
+it('drops a listener that never finishes, notifies it once, and serves the others', async () => {
   const logger = recordingLogger();
   const bus = eventBus({ logger });
   const heard: number[] = [];
@@ -58,7 +58,7 @@ it('drops a listener that never finishes, tells it once, and serves the others',
   expect(logger.lines).toMatchObject([{ level: 'warn', fields: { limit: 3 } }]);
 });
 
-it('is silent after the end, also about what was waiting', async () => {
+it('delivers nothing after the end of a subscription, also no queued events', async () => {
   const bus = eventBus({ logger: recordingLogger() });
   const heard: number[] = [];
   const end = bus.subscribe((event) => {

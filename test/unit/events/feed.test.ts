@@ -59,7 +59,7 @@ function listener(wait: () => Promise<void> = async () => {}): Heard {
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 const never = new AbortController().signal;
 
-it('hands out what is stored, then what comes', async () => {
+it('delivers stored events, then new ones', async () => {
   const { feed, publish } = feedWorld();
   await publish(600);
   const heard = listener();
@@ -75,7 +75,7 @@ it.each([
   ['over', (feed: EventFeed, following: Following) => feed.replay(following, 10_000)],
   ['followed', (feed: EventFeed, following: Following) => feed.follow(following)],
 ])(
-  'lets a reader whose story is %s give others a turn behind each page, also one that it wants nothing of',
+  'lets a reader whose backlog is %s yield after each page, also after one without a match',
   async (_, read) => {
     const { feed, publish } = feedWorld();
     await publish(10_000);
@@ -89,7 +89,7 @@ it.each([
   },
 );
 
-it('asks the store, not the bus, so that what the bus is told late or twice comes in order and once', async () => {
+it('reads events from the store, in order and once although the bus repeats them or is late', async () => {
   const { feed, append, bus } = feedWorld();
   const heard = listener();
   await feed.follow({ filter: {}, after: 0, reader: heard, signal: never });
@@ -102,7 +102,7 @@ it('asks the store, not the bus, so that what the bus is told late or twice come
   expect(heard.ids).toEqual([1, 2]);
 });
 
-it('gives readers of equal filters the same array, and each only what passes', async () => {
+it('gives readers of equal filters the same array with only matching events', async () => {
   const { feed, publish } = feedWorld();
   const [a, b, c] = [listener(), listener(), listener()];
   for (const reader of [a, b]) await feed.follow({ filter: {}, after: 0, reader, signal: never });
@@ -115,7 +115,7 @@ it('gives readers of equal filters the same array, and each only what passes', a
   expect(c.ids).toEqual([3]);
 });
 
-it('is silent after the end, of a reader and of itself', async () => {
+it('delivers nothing after the end of a reader or of the feed', async () => {
   const { feed, publish } = feedWorld();
   const [gone, stays] = [listener(), listener()];
   const end = new AbortController();
@@ -132,7 +132,7 @@ it('is silent after the end, of a reader and of itself', async () => {
   expect(stays.ids).toEqual([1]);
 });
 
-it('goes on where it was when the store fails for a while', async () => {
+it('continues at its position after a failure of the store', async () => {
   const { feed, publish, fail, clock, logger } = feedWorld();
   const heard = listener();
   await feed.follow({ filter: {}, after: 0, reader: heard, signal: never });
@@ -148,7 +148,7 @@ it('goes on where it was when the store fails for a while', async () => {
   expect(heard.ids).toEqual([1, 2, 3]);
 });
 
-it('rejects when a reader cannot catch up for the store', async () => {
+it('rejects a reader whose backlog the store cannot read', async () => {
   const { feed, fail } = feedWorld();
   fail(1);
   await expect(feed.follow({ filter: {}, after: 0, reader: listener(), signal: never })).rejects.toThrow(
@@ -156,7 +156,7 @@ it('rejects when a reader cannot catch up for the store', async () => {
   );
 });
 
-it('replays up to an id and no further', async () => {
+it('replays up to an id and not further', async () => {
   const { feed, publish } = feedWorld();
   await publish(700);
   const heard = listener();
@@ -179,7 +179,7 @@ describe('with readers that come and go at any time', () => {
     fc.record({ do: fc.constant('turns' as const), count: fc.integer({ min: 1, max: 6 }) }),
   );
 
-  it('no event is missed and none comes twice', async () => {
+  it('no event is missed or delivered twice', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), async (steps) => {
         const { feed, publish } = feedWorld();

@@ -25,7 +25,7 @@ function publish(writer: EventWriter, from: number, to: number): void {
 }
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
-it('writes after 20 ms what came in the meantime, in one batch', async () => {
+it('writes all events of 20 ms in one batch', async () => {
   const { clock, batches, delivered, writer } = setUp();
   publish(writer, 1, 2);
   await clock.advance(19);
@@ -37,7 +37,7 @@ it('writes after 20 ms what came in the meantime, in one batch', async () => {
   expect(clock.pending()).toBe(0);
 });
 
-it('writes at once at 500, at most 500 together, in order', async () => {
+it('writes at once at 500 events, at most 500 together, in order', async () => {
   const { clock, batches, delivered, writer } = setUp();
   publish(writer, 1, 1700);
   await clock.advance(0);
@@ -47,7 +47,7 @@ it('writes at once at 500, at most 500 together, in order', async () => {
   expect(delivered).toEqual(range(1, 1700));
 });
 
-it('keeps what could not be stored and says it once, and again when it works', async () => {
+it('keeps events that could not be stored, and logs the failure and the recovery once', async () => {
   const { clock, logger, delivered, disk, writer } = setUp();
   disk.fails = true;
   publish(writer, 1, 10);
@@ -62,7 +62,7 @@ it('keeps what could not be stored and says it once, and again when it works', a
   expect(logger.lines.map(({ level }) => level)).toEqual(['error', 'info']);
 });
 
-it('flushes what was published before, and gives up at a failure', async () => {
+it('flushes earlier events, and stops at a failure', async () => {
   const { delivered, disk, writer } = setUp();
   publish(writer, 1, 1200);
   await writer.flush();
@@ -76,7 +76,7 @@ it('flushes what was published before, and gives up at a failure', async () => {
   expect(delivered).toEqual(range(1, 1201));
 });
 
-it('holds 100,000 and drops the oldest beyond, counted, logged once', async () => {
+it('holds 100,000 events and drops the oldest beyond, counted and logged once', async () => {
   const { clock, logger, delivered, disk, writer } = setUp();
   disk.fails = true;
   publish(writer, 1, 500);
@@ -91,7 +91,7 @@ it('holds 100,000 and drops the oldest beyond, counted, logged once', async () =
   expect(logger.lines[2]?.fields).toEqual({ dropped: 101_700 - delivered.length });
 });
 
-it('closes: stores what waits, leaves no timer, drops what comes later', async () => {
+it('on close stores waiting events, leaves no timer, and drops later ones', async () => {
   const { clock, logger, delivered, writer } = setUp();
   publish(writer, 1, 3);
   await writer.close();
@@ -103,7 +103,7 @@ it('closes: stores what waits, leaves no timer, drops what comes later', async (
   expect(logger.lines).toHaveLength(1);
 });
 
-it('closes also when nothing can be stored', async () => {
+it('closes also when the store fails', async () => {
   const { clock, logger, disk, writer } = setUp();
   disk.fails = true;
   publish(writer, 1, 3);

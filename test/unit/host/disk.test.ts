@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/temporary.ts';
 
 const host = realHost();
 
-it('reads the head of a file, and all of one of /proc', async () => {
+it('reads the start of a file, and all of a file in /proc', async () => {
   const path = join(temporaryFolder(), 'file');
   writeFileSync(path, 'abcdef');
   expect((await host.read(path, 3))?.toString()).toBe('abc');
@@ -24,7 +24,7 @@ it('does not wait for the writer of a FIFO', async () => {
   expect((await host.read(path, 10))?.length).toBe(0);
 });
 
-it('times writes, and leaves nothing', async () => {
+it('measures writes, and leaves no file', async () => {
   const folder = temporaryFolder();
   const times = await host.timeSyncs(folder, 5);
   expect(times).toHaveLength(5);
@@ -33,7 +33,7 @@ it('times writes, and leaves nothing', async () => {
   await expect(host.timeSyncs(join(folder, 'nowhere'), 1)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-it('knows the file system and the right to write', async () => {
+it('reports the file system and the right to write', async () => {
   const folder = temporaryFolder();
   const { freeBytes, totalBytes, type } = await host.fileSystem(folder);
   expect(freeBytes).toBeLessThanOrEqual(totalBytes);
@@ -44,7 +44,7 @@ it('knows the file system and the right to write', async () => {
   expect(await host.mayWrite(join(folder, 'nowhere'))).toBe(false);
 });
 
-it('says why a port cannot be had', async () => {
+it('gives the reason why a port cannot be used', async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };

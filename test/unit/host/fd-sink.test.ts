@@ -10,7 +10,7 @@ import { fdSink } from '../../../src/host/fd-sink.ts';
 it.each([
   ['blocking', 0],
   ['non-blocking', constants.O_NONBLOCK],
-])('passes everything through a slow %s pipe', async (_, flag) => {
+])('passes all bytes through a slow %s pipe', async (_, flag) => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-fifo-'));
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);

@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-host-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 afterEach(() => void vi.useRealTimers());
 
-it('stat tells absence and presence', async () => {
+it('stat reports a file as missing or present', async () => {
   const host = realHost();
   expect((await host.stat(folder))?.isDirectory()).toBe(true);
   expect(await host.stat(join(folder, 'absent'))).toBeUndefined();
@@ -34,7 +34,7 @@ it('which finds programs, not folders and not plain files', async () => {
   expect(await realHost('').which(join(folder, 'c', 'tool'))).toBe(join(folder, 'c', 'tool'));
 });
 
-it('knows the machine', () => {
+it('reports the facts of the machine', () => {
   const host = realHost();
   expect(host.cpus).toBeGreaterThan(0);
   expect(host.memoryMb).toBeGreaterThan(64);
@@ -42,7 +42,7 @@ it('knows the machine', () => {
   expect(host.uid).toBe(process.getuid?.());
 });
 
-it('chains timers beyond the range of one', () => {
+it('chains timers for delays beyond the range of one', () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const run = vi.fn();
   const cancelled = vi.fn();
@@ -69,11 +69,11 @@ it('sleep ends with the reason of its signal', async () => {
   await expect(realClock().sleep(1)).resolves.toBeUndefined();
 });
 
-it('a timer treats nonsense as now', async () => {
+it('a timer treats an invalid delay as zero', async () => {
   for (const ms of [Number.NaN, -5, 0]) await new Promise<void>((resolve) => realClock().after(ms, resolve));
 });
 
-it('ids have their shape, come from the randomness handed in, and do not repeat', () => {
+it('ids have their form, follow the given randomness, and do not repeat', () => {
   const ids = realIds(realRandom());
   expect(ids.sandbox()).toMatch(/^sb-[a-z2-7]{12}$/);
   expect(ids.exec()).toMatch(/^ex-[a-z2-7]{12}$/);

@@ -17,14 +17,14 @@ const WAYS = [
 ] as const;
 
 describe.each(WAYS)('%s', (name, make) => {
-  it('makes what is missing, with its mode, and leaves what is there', async () => {
+  it('makes missing folders with their mode, and leaves existing ones', async () => {
     const path = join(home, name, 'a', 'b');
     await make(path, 0o700);
     await make(path, 0o711);
     for (const folder of [path, join(home, name)]) expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  it('fails where nobody makes folders, and below a file', async () => {
+  it('fails in /proc and below a file', async () => {
     await expect(make('/proc/no-such-place/a/b')).rejects.toMatchObject({ code: 'ENOENT' });
     const file = join(home, `${name}.txt`);
     writeFileSync(file, '');

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { realRandom } from '../../../src/host/random.ts';
 
-it.each([1, 12, 16, 17, 32, 5000])('gives %i bytes, each time others', (count) => {
+it.each([1, 12, 16, 17, 32, 5000])('gives %i bytes, different each time', (count) => {
   const random = realRandom();
   const seen = new Set<string>();
   for (let n = 0; n < 2000; n += 1) {

@@ -9,11 +9,11 @@ const host = realHost('/usr/bin:/bin');
 const sh = (script: string, more: object = {}) =>
   host.run('/bin/sh', ['-c', script], { timeoutMs: 20_000, ...more });
 
-it('tells code and both outputs', async () => {
+it('returns the exit code and both outputs', async () => {
   expect(await sh('echo out; echo err >&2; exit 3')).toEqual({ code: 3, stdout: 'out\n', stderr: 'err\n' });
 });
 
-it('hands over input and only the given environment', async () => {
+it('passes input and only the given environment', async () => {
   process.env.SVC_TEST_CANARY = 'secret';
   const result = await sh('cat; echo "[$ONE$SVC_TEST_CANARY]"', {
     input: 'in ',
@@ -35,7 +35,7 @@ it('code is null when killed', async () => {
   expect((await sh('kill -9 $$')).code).toBeNull();
 });
 
-it('ends on the deadline even when a grandchild ignores signals and holds the pipes', async () => {
+it('ends at the deadline even when a grandchild ignores signals and holds the pipes', async () => {
   const started = performance.now();
   await expect(sh('trap "" TERM; sleep 30', { timeoutMs: 200, env: { PATH: '/bin' } })).rejects.toMatchObject(
     {
@@ -74,7 +74,7 @@ it('ends with the reason of the signal', async () => {
   await expect(sh('true', { signal: stop.signal })).rejects.toBe(reason);
 });
 
-it('says when a program cannot start', async () => {
+it('reports a program that cannot start', async () => {
   const failure = host.run('/no/such/program', [], { timeoutMs: 1000 });
   await expect(failure).rejects.toMatchObject({ code: 'unavailable' });
   await expect(failure).rejects.not.toThrow('/no/such');

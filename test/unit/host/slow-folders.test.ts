@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { slowFolders } from '../../../src/host/slow-folders.ts';
 import { fakeDeps } from '../../support/fakes/ports.ts';
 
-it('runs two at once, gives up on what hangs, and starts no third until one has settled', async () => {
+it('runs two calls at once, gives up on hanging ones, and starts no third until one settles', async () => {
   const { clock } = fakeDeps();
   const slowly = slowFolders(clock);
   const started: number[] = [];

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { answerConnectAndExpect } from '../../../src/http/connect-and-expect.ts';
 import { fakeIds } from '../../support/fakes/ports.ts';
 
-it('a CONNECT whose connection is reset ends with it', () => {
+it('a reset connection of a CONNECT request is destroyed without an exception', () => {
   const server = createServer();
   answerConnectAndExpect(server, fakeIds());
   const socket = new PassThrough();

@@ -34,7 +34,7 @@ function listening(perAddress: number, unbounded: string[] = []) {
 }
 
 describe('one address', () => {
-  it('has so many connections, and a new one for each that is closed', () => {
+  it('has a connection limit, and a new connection for each closed one', () => {
     const { connect, taken } = listening(3);
     const first = connect('203.0.113.1');
     expect(taken('203.0.113.1', 9)).toBe(2);
@@ -43,33 +43,33 @@ describe('one address', () => {
     expect(taken('203.0.113.1', 9)).toBe(1);
   });
 
-  it('is a /64 of IPv6, and IPv4 however it is written', () => {
+  it('is a /64 network of IPv6, or an IPv4 address in any notation', () => {
     const { taken } = listening(3);
     expect(taken('2001:db8::1', 2) + taken('2001:db8::ffff', 9)).toBe(3);
     expect(taken('2001:db8:0:1::1', 9)).toBe(3);
     expect(taken('203.0.113.1', 2) + taken('::ffff:203.0.113.1', 9)).toBe(3);
   });
 
-  it('of loopback or a trusted proxy has no bound', () => {
+  it('of loopback or a trusted proxy has no limit', () => {
     const { taken } = listening(3, ['10.0.0.0/8', 'fd00::/8']);
     for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '10.1.2.3', 'fd00::7'])
       expect(taken(address, 20)).toBe(20);
     expect(taken('11.0.0.1', 20)).toBe(3);
   });
 
-  it('counts a connection that is handed back once', () => {
+  it('counts a connection once when an upgrade returns it', () => {
     const { server, connect, taken } = listening(3);
     const upgraded = connect('203.0.113.1');
     server.emit('connection', upgraded as unknown as Socket);
     expect(taken('203.0.113.1', 9)).toBe(2);
   });
 
-  it('has no bound where that is configured', () => {
+  it('has no limit where configured', () => {
     expect(listening(0).taken('203.0.113.1', 50)).toBe(50);
   });
 });
 
-it('tells of refusals at once, and then no more often than every 10 s', async () => {
+it('logs refusals at once, and then at most every 10 s', async () => {
   const { server, clock, logger, taken } = listening(1);
   taken('203.0.113.1', 1000);
   for (let n = 0; n < 1000; n += 1) server.emit('drop');
@@ -88,7 +88,7 @@ it('tells of refusals at once, and then no more often than every 10 s', async ()
   expect(logger.lines).toHaveLength(5);
 });
 
-it('all together have half of the descriptors at most', () => {
+it('all addresses together have a limit below the number of descriptors', () => {
   expect(mostConnections(0, 1_048_576)).toBe(20_000);
   expect(mostConnections(0, 4096)).toBe(3072);
   expect(mostConnections(100_000, 4096)).toBe(3072);

@@ -6,13 +6,13 @@ import { listPieces } from '../../../src/http/pieces.ts';
 const text = (answer: object) =>
   Array.isArray(answer) ? Buffer.concat([...listPieces(answer, cachedJson)]).toString() : cachedJson(answer);
 
-it('says what JSON.stringify says, also the second time', () => {
+it('equals JSON.stringify, also the second time', () => {
   const parts = [{ a: 1 }, Object.freeze({ b: 'é€😀"\\' }), Object.freeze({ c: undefined }), {}];
   for (const answer of [...parts, [], parts.slice(0, 1), parts, parts])
     expect(text(answer)).toBe(JSON.stringify(answer));
 });
 
-it('keeps the text of what is frozen only', () => {
+it('caches the text of frozen values only', () => {
   const open = { a: 1 };
   expect(text([open])).toBe('[{"a":1}]');
   open.a = 2;

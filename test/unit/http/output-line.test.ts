@@ -6,7 +6,7 @@ import { outputLine } from '../../../src/http/output-line.ts';
 const expected = (stream: string, data: string) => `${JSON.stringify({ stream, data })}\n`;
 
 describe('outputLine', () => {
-  it('is what JSON.stringify says, for every text', () => {
+  it('equals JSON.stringify for every text', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('stdout', 'stderr'),
@@ -23,7 +23,7 @@ describe('outputLine', () => {
     );
   });
 
-  it('finds every byte that needs an escape at every place of four', () => {
+  it('escapes every byte that needs it at each of four positions', () => {
     for (let byte = 0; byte < 0x80; byte++) {
       for (let place = 0; place < 4; place++) {
         const text = `${'x'.repeat(place)}${String.fromCharCode(byte)}${'y'.repeat(6)}`;
@@ -34,7 +34,7 @@ describe('outputLine', () => {
     }
   });
 
-  it('takes texts longer than a line, all of them escaped, and keeps nothing of the last', () => {
+  it('encodes long texts of escapes, and keeps nothing of the previous line', () => {
     const text = '\u0001'.repeat(200_000);
     const long = outputLine('stdout', Buffer.from(text));
     const short = outputLine('stderr', Buffer.from('a'));

@@ -23,7 +23,7 @@ const anyBytes = fc.oneof(
 );
 
 describe('outputs', () => {
-  it('are what JSON.stringify says of the decoded text, for any bytes and blocks', () => {
+  it('equal JSON.stringify of the decoded text, for any bytes and blocks', () => {
     fc.assert(
       fc.property(
         anyBytes,
@@ -42,7 +42,7 @@ describe('outputs', () => {
     );
   });
 
-  it.each(['utf8', 'base64'] as const)('of megabytes in %s come in pieces of little', (encoding) => {
+  it.each(['utf8', 'base64'] as const)('of megabytes in %s are written in small pieces', (encoding) => {
     const kept = new CappedOutput(3_000_001);
     for (let n = 0; n < 50; n++) kept.add(Buffer.alloc(70_001));
     const pieces = [...withOutputs({ stdout: kept.as(encoding) })];
@@ -51,7 +51,7 @@ describe('outputs', () => {
     expect(Buffer.from(stdout, encoding).equals(Buffer.alloc(3_000_001))).toBe(true);
   });
 
-  it('leave out a character that we cut, and replace one that the program did', () => {
+  it('omit a character that the cap cut, and replace one that the program cut', () => {
     const euro = Buffer.from('€€');
     const cut = new CappedOutput(5);
     cut.add(euro);
@@ -61,7 +61,7 @@ describe('outputs', () => {
     expect(String(incomplete.as('utf8'))).toBe('€\ufffd');
   });
 
-  it('keep no more than they say, however small the pieces come', () => {
+  it('keep no more bytes than they account for, for pieces of any size', () => {
     let granted = 0;
     const growUpTo = (bytes: number) => {
       granted += bytes;
@@ -84,7 +84,7 @@ it('lists are written entry by entry', () => {
   expect(all(listPieces([], String))).toBe('[]');
 });
 
-it('text is cut between characters', () => {
+it('text is cut only between characters', () => {
   for (const shift of [0, 1, 2]) {
     const text = 'x'.repeat(shift) + '😀'.repeat(PIECE);
     expect(all(textPieces(text))).toBe(text);

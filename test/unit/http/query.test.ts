@@ -10,7 +10,7 @@ const ANY = Type.Object({}, { additionalProperties: true });
 const read = (text: string, schema = ANY as never) => ({ ...readQuery(splitQuery(text), schema) });
 
 describe('a query string', () => {
-  it('reads back whatever was encoded', () => {
+  it('reads back any encoded text', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), { maxKeys: 20 }),
@@ -48,7 +48,7 @@ describe('a query string', () => {
     expect(() => read(flood)).toThrow('too many');
   });
 
-  it('keeps __proto__ a plain name', () => {
+  it('treats __proto__ as a plain name', () => {
     const query = readQuery(splitQuery('__proto__=x&constructor=y'), ANY);
     expect(Object.keys(query)).toEqual(['__proto__', 'constructor']);
     expect(({} as Record<string, unknown>).x).toBeUndefined();
@@ -62,7 +62,7 @@ describe('the query of the sandbox list', () => {
     return 'error' in result ? result.error.message : result.value;
   };
 
-  it('takes filters and labels', () => {
+  it('accepts filters and labels', () => {
     expect(verdict('limit=5&include_ended=true&state=running&metadata.a%20b=c%26d')).toEqual({
       limit: 5,
       include_ended: true,
@@ -86,7 +86,7 @@ describe('the query of the sandbox list', () => {
     ['metadatax.a=b', '"metadatax.a"'],
     [`metadata.${'k'.repeat(65)}=v`, 'metadata.'],
     ['toString=1', '"toString"'],
-  ])('refuses %s and says why', (text, named) => {
+  ])('refuses %s with the reason', (text, named) => {
     expect(verdict(text)).toContain(named);
   });
 });

@@ -12,19 +12,19 @@ describe('the rule', () => {
     expect(audited(id)).toBe(UNAUDITED[id] === undefined);
   });
 
-  it('lists only what it would record otherwise, with a reason', () => {
+  it('exempts only recordable routes, each with a reason', () => {
     for (const [id, reason] of Object.entries(UNAUDITED)) {
       expect(PATHS[id as RouteId]).not.toMatch(/^GET |\/admin/);
       expect(reason.length).toBeGreaterThan(10);
     }
   });
 
-  it('records no read but those below /admin, and the socket that runs a command', () => {
+  it('records no reads except those below /admin and the exec socket', () => {
     const reads = ids.filter((id) => PATHS[id].startsWith('GET ') && audited(id));
     expect(reads.filter((id) => !PATHS[id].includes('/admin'))).toEqual(['execSocket']);
   });
 
-  it('needs audit.execs for calls inside sandboxes, and only for them', () => {
+  it('needs audit.execs only for calls inside sandboxes', () => {
     expect(ids.filter((id) => routeAudit(id) === 'inside').sort()).toEqual(
       [
         ...['exec', 'execSocket', 'signalExec', 'createPreview', 'writeFile', 'putFile', 'removeFile'],
@@ -33,7 +33,7 @@ describe('the rule', () => {
     );
   });
 
-  it('bounds the records of sandboxes and keeps all others', () => {
+  it('limits only the records of sandbox calls', () => {
     const frequent = ids.filter((id) => routeAudit(id) === 'frequent').sort();
     expect(frequent).toEqual(
       [
@@ -46,6 +46,6 @@ describe('the rule', () => {
   });
 });
 
-it('every route carries the verdict of the rule', () => {
+it('every route follows the rule', () => {
   for (const { id, audited: verdict } of ROUTES) expect(verdict, id).toBe(routeAudit(id));
 });

@@ -33,7 +33,7 @@ function* megabytes(count: number): Generator<Buffer> {
   for (let n = 0; n < count * 16; n++) yield Buffer.alloc(65_536, 'x');
 }
 
-it('an answer of which nothing is taken is destroyed after a minute', async () => {
+it('an unread answer is destroyed after a minute', async () => {
   const clock = fakeClock();
   let response: ServerResponse | undefined;
   let isOver = false;
@@ -51,7 +51,7 @@ it('an answer of which nothing is taken is destroyed after a minute', async () =
   await until('it has given up', () => isOver);
 });
 
-it('one that is taken now and then goes on to its end', async () => {
+it('a slowly read answer continues to its end', async () => {
   const clock = fakeClock();
   let ended = false;
   const socket = await pair((given) => {
@@ -77,7 +77,7 @@ it('one that is taken now and then goes on to its end', async () => {
   expect(bytes).toBeGreaterThan(10 * 1024 * 1024);
 });
 
-it('the last piece has its minute, too', async () => {
+it('an unread last piece is destroyed after a minute, too', async () => {
   const clock = fakeClock();
   let response: ServerResponse | undefined;
   await pair((given) => {
@@ -106,7 +106,7 @@ it('an answer behind another one waits for its turn', async () => {
   await until('both are sent', () => responses.every(({ writableFinished }) => writableFinished));
 });
 
-it('the event loop turns while pieces are made', async () => {
+it('the event loop runs while pieces are made', async () => {
   let now = 0;
   let made = false;
   function* slow(): Generator<Buffer> {

@@ -20,7 +20,7 @@ it.each([
   expect(upperBound(found, trials)).toBeCloseTo(bound, 5);
 });
 
-it('keeps one row of a name, in order, and the rest as it was', () => {
+it('keeps one row for each name, in order, and all others unchanged', () => {
   const path = join(temporaryFolder(), 'proof/results.json');
   record('authorization', { name: 'b', counts: { trials: 5, wrong: 1 } }, path);
   record('authorization', { name: 'a', counts: { trials: 7, wrong: 0 } }, path);
@@ -38,7 +38,7 @@ it('keeps one row of a name, in order, and the rest as it was', () => {
   expect(page).toContain('Not run yet.');
 });
 
-it('adds up what tests tell, and writes nothing where nobody asks', () => {
+it('adds up the counts of tests, and writes nothing unless requested', () => {
   const file = join(temporaryFolder(), 'tally');
   delete process.env.SVC_TEST_TALLY;
   tally('authorization', 'a', { trials: 1, wrong: 1 });
@@ -48,7 +48,7 @@ it('adds up what tests tell, and writes nothing where nobody asks', () => {
   expect(readTally(file)).toEqual([{ kind: 'authorization', name: 'a', counts: { trials: 26, wrong: 2 } }]);
 });
 
-it('has only rows whose counts the page shows', () => {
+it('stores only rows whose counts the page shows', () => {
   const kept = JSON.parse(readFileSync('proof/results.json', 'utf8'));
   expect(Object.keys(kept)).toEqual(KIND_NAMES);
   for (const name of KIND_NAMES) {

@@ -60,14 +60,14 @@ describe('a provider that fails', () => {
     );
   });
 
-  it('an error of ours passes as it is', async () => {
+  it('a ServiceError passes unchanged', async () => {
     const { fake } = setUp();
     const mine = new ServiceError('not_found', 'No such image.');
     const provider = guard({ ...fake, create: () => Promise.reject(mine) }, fakeDeps());
     await expect(provider.create(SPEC, new AbortController().signal)).rejects.toBe(mine);
   });
 
-  it('a throw that is no promise is an error like any other', async () => {
+  it('a synchronous throw becomes an ordinary error', async () => {
     const { fake } = setUp();
     const list = () => {
       throw new Error('at once');
@@ -78,7 +78,7 @@ describe('a provider that fails', () => {
     });
   });
 
-  it('snapshots are there only where the provider has any, and fail in our words', async () => {
+  it('snapshots exist only where the provider has them, and their errors hide the cause', async () => {
     const { fake, provider: without } = setUp();
     expect(without.snapshots).toBeUndefined();
     const snapshot = { image: 'i', kernel: 'k', size: 1, created_at: '2026-01-02T03:04:05.000Z' };
@@ -97,7 +97,7 @@ describe('a provider that fails', () => {
 });
 
 describe('a provider that hangs', () => {
-  it.each(OPERATIONS)('%s: is over a second after its deadline', async (operation) => {
+  it.each(OPERATIONS)('%s: ends a second after its deadline', async (operation) => {
     const { provider, scripted, clock } = setUp();
     scripted.decide = () => 'hang';
     const seen = watch(CALLS[operation](provider, new AbortController().signal));
@@ -109,7 +109,7 @@ describe('a provider that hangs', () => {
   });
 
   it.each(REJECTING)(
-    '%s: is over a second after the caller aborted, with the caller’s reason',
+    '%s: ends a second after the caller aborted, with the caller’s reason',
     async (operation) => {
       const { provider, scripted, clock } = setUp();
       scripted.decide = () => 'hang';
@@ -133,15 +133,15 @@ describe('a provider that hangs', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  it('a call with an aborted signal is not made', async () => {
+  it('makes no call with an aborted signal', async () => {
     const { provider, scripted } = setUp();
     await expect(provider.list(AbortSignal.abort(new Error('mine')))).rejects.toThrow('mine');
     expect(scripted.calls.list).toBe(0);
   });
 });
 
-describe('what arrives too late', () => {
-  it('a runtime is destroyed again', async () => {
+describe('a late result', () => {
+  it('of a create: the runtime is destroyed', async () => {
     const { provider, scripted, clock, fake } = setUp();
     scripted.decide = (operation) => (operation === 'create' ? 'late' : undefined);
     void provider.create(SPEC, new AbortController().signal).catch(() => undefined);
@@ -152,7 +152,7 @@ describe('what arrives too late', () => {
     expect(fake.runtimes.size).toBe(0);
   });
 
-  it('a runtime that another one may be named like is destroyed by its label', async () => {
+  it('of a create without unique names: the runtime is destroyed by its label', async () => {
     const { scripted, clock, fake, logger } = setUp();
     const provider = guard({ ...scripted, namesAreGiven: true }, { clock, logger });
     const other = fake.plant('sb-other');
@@ -167,7 +167,7 @@ describe('what arrives too late', () => {
     expect([...fake.runtimes.values()]).toEqual([other]);
   });
 
-  it('a session is closed again', async () => {
+  it('of an attach: the session is closed', async () => {
     const { provider, scripted, clock, fake } = setUp();
     const runtime = fake.plant('sb-1');
     scripted.decide = () => 'late';
@@ -179,7 +179,7 @@ describe('what arrives too late', () => {
     expect(runtime.sessions.size).toBe(0);
   });
 
-  it('in its last second it counts: a runtime that was made is given back', async () => {
+  it('within the last second counts: the runtime is returned', async () => {
     const { provider, scripted, clock } = setUp();
     scripted.decide = () => 'late';
     const abort = new AbortController();
@@ -199,7 +199,7 @@ describe('starts', () => {
       watch(provider.create({ ...SPEC, id: `sb-${i}` }, new AbortController().signal)),
     );
 
-  it('32 at once, the others in order, none lost', async () => {
+  it('run 32 at once, the others in order, none lost', async () => {
     const { provider, scripted, clock, fake } = setUp();
     scripted.decide = (_, call) => (call <= 32 ? 'late' : undefined);
     const seen = start(provider, 100);
@@ -213,7 +213,7 @@ describe('starts', () => {
     expect(waited).toEqual(Array.from({ length: 68 }, (_, i) => i + 32));
   });
 
-  it('waiting is bounded in number and in time, and a hung provider gets its places back', async () => {
+  it('wait in a bounded queue for a bounded time, and recover from a hung provider', async () => {
     const { provider, scripted, clock } = setUp();
     scripted.decide = () => 'hang';
     const seen = start(provider, 2033);
@@ -230,7 +230,7 @@ describe('starts', () => {
     });
   });
 
-  it('one who leaves the queue frees its place', async () => {
+  it('free the slot of a caller that leaves the queue', async () => {
     const { provider, scripted, clock } = setUp();
     scripted.decide = () => 'late';
     start(provider, 32);

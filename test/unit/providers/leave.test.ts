@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => home.remove());
 
-it('userspace leaves the folders of another alone', async () => {
+it('userspace keeps the folders of another server', async () => {
   const { instance } = instanceFolders(process.getuid?.() ?? 0, home.instance.id, home.home);
   mkdirSync(instance, { recursive: true, mode: 0o711 });
   const provider = home.provider();
@@ -29,7 +29,7 @@ it('userspace leaves the folders of another alone', async () => {
   expect(existsSync(instance)).toBe(true);
 });
 
-it('microvm leaves the folders of another alone, and takes its own', async () => {
+it('microvm keeps the folders of another server, and removes its own', async () => {
   const deps = {
     host: realHost('/usr/bin:/bin'),
     clock: realClock(),

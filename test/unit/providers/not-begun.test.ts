@@ -77,7 +77,7 @@ const BACKENDS: Record<string, (url: string) => Provider> = {
 };
 
 describe.each(Object.entries(BACKENDS))('%s', (name, providerAt) => {
-  it('says so where nobody listens', async () => {
+  it('throws NotStarted where nobody listens', async () => {
     const provider = providerAt(`http://127.0.0.1:${await freePort()}`);
     onTestFinished(() => provider.close());
     const error = await failureOf(provider);
@@ -85,7 +85,7 @@ describe.each(Object.entries(BACKENDS))('%s', (name, providerAt) => {
     expect(error).toMatchObject({ code: 'unavailable', remedy: expect.any(String) });
   });
 
-  it('does not say so of a request that broke off', async () => {
+  it('does not throw NotStarted for a request that broke off', async () => {
     const url = await answering((req, res) => {
       if (req.method === 'POST') res.destroy();
       else res.setHeader('content-type', 'application/json').end('[]');
@@ -99,7 +99,7 @@ describe.each(Object.entries(BACKENDS))('%s', (name, providerAt) => {
 
   // A worker says by the code of its answer what it has refused.
   if (name === 'worker') return;
-  it('says so where its key is refused', async () => {
+  it('throws NotStarted where its key is refused', async () => {
     const url = await answering((_req, res) => {
       res.writeHead(401, { 'content-type': 'application/json' }).end('{"code":401,"message":"no"}');
     });
@@ -112,12 +112,12 @@ describe.each(Object.entries(BACKENDS))('%s', (name, providerAt) => {
 describe('container', () => {
   const docker = { ServerVersion: '20.10.24', NCPU: 2, Runtimes: { runc: {} }, DefaultRuntime: 'runc' };
 
-  it('says so where no engine is', async () => {
+  it('throws NotStarted without an engine', async () => {
     const provider = containerHome(`${temporaryFolder()}/none.sock`).provider();
     expect(await failureOf(provider)).toBeInstanceOf(NotStarted);
   });
 
-  it('says so of an engine that fails before the create', async () => {
+  it('throws NotStarted when the engine fails before the create', async () => {
     const engine = await scriptedEngine();
     engine.on('GET /_ping', status(200, {}));
     engine.on('GET /info', status(200, { ...docker, BuildahVersion: '1', ServerVersion: '4.3.1' }));
@@ -125,8 +125,8 @@ describe('container', () => {
   });
 
   it.each([
-    ['says so of an engine that has gone since', undefined, true],
-    ['does not say so of a create whose answer broke off', reset, false],
+    ['throws NotStarted for an engine that has stopped', undefined, true],
+    ['does not throw NotStarted for a create whose answer broke off', reset, false],
   ] as const)('%s', async (_name, answer, isCertain) => {
     const engine = await scriptedEngine();
     if (answer) engine.on('POST /containers/create', answer);

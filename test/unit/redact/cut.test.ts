@@ -7,7 +7,7 @@ const clean = redactor({ secrets: [SECRET] });
 /** Any beginning of it that is long enough to tell something. */
 const half = SECRET.slice(0, 6);
 
-it('shows no part of a secret that a cut goes through, wherever it stands', () => {
+it('shows no part of a secret that a cut divides, at any position', () => {
   for (const at of [990, 999, 1_000, 17_350, 17_380, 17_383, 17_384, 17_400]) {
     const text = `${'x'.repeat(at - 20)}${SECRET}${'y'.repeat(60_000)}`;
     expect(clean.cut(text, 1_000)).not.toContain(half);
@@ -15,19 +15,19 @@ it('shows no part of a secret that a cut goes through, wherever it stands', () =
   }
 });
 
-it('shows none that masks before it have moved to where it shows', () => {
+it('shows no secret that earlier masks shifted into view', () => {
   const many = `${SECRET} `.repeat(600);
   for (let shift = 0; shift < SECRET.length + 1; shift++)
     expect(clean.cut(`${'x'.repeat(shift)}${many}`, 1_000)).not.toContain(half);
 });
 
-it('keeps what is short as it is, and says how much it left out', () => {
+it('keeps short text unchanged, and reports how much it removed', () => {
   expect(clean.cut('short', 100)).toBe('short');
   expect(clean.cut(`a ${SECRET}`, 100)).toBe('a [redacted]');
   expect(clean.cut('x'.repeat(30_000), 10)).toBe(`${'x'.repeat(10)}… (29990 more)`);
 });
 
-it('takes time for what it shows, not for what it is given', () => {
+it('needs time for the text that it shows, not for its input', () => {
   const hostile = 'password=x token: "'.repeat(1_000_000);
   const began = process.cpuUsage();
   clean.cut(hostile, 8_192);

@@ -27,7 +27,7 @@ it('removes known values in every form', () => {
   }
 });
 
-it('removes the longer secret whole', () => {
+it('removes the longer of two overlapping secrets completely', () => {
   expect(known.text('a hunter22-longer b hunter22 c')).toBe(`a ${MASK} b ${MASK} c`);
 });
 
@@ -118,7 +118,7 @@ it('masks by key, by schema path and by value in structures', () => {
   expect(input.auth.api_key).toBe('x');
 });
 
-it('knows names of secret keys', () => {
+it('recognizes names of secret keys', () => {
   for (const name of [
     'apiKey',
     'API-KEY',
@@ -187,7 +187,7 @@ it('copies anything to plain, finite JSON', () => {
   expect(JSON.stringify(copy)).not.toContain('canary');
 });
 
-it('takes __proto__ for the name that it is', () => {
+it('treats __proto__ as a plain name', () => {
   const copy = bare.value(JSON.parse('{"a": 1, "__proto__": {"token": "canary", "b": 2}}')) as object;
   expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
   expect(JSON.stringify(copy)).toBe(`{"a":1,"__proto__":{"token":"${MASK}","b":2}}`);
@@ -202,7 +202,7 @@ it('is bounded in depth, breadth and text', () => {
   expect((bare.value('é'.repeat(1_000_000)) as string).length).toBeLessThan(20_000);
 });
 
-it('plants random secrets everywhere and finds none', () => {
+it('leaves none of the random secrets planted everywhere', () => {
   const secret = fc
     .string({ unit: fc.constantFrom(...'abcXYZ019+/=&%$"\\ é'), minLength: 6, maxLength: 24 })
     .filter((text) => /\w{4}/.test(text) && !MASK.includes(text));
@@ -276,7 +276,7 @@ const HOSTILE = [
   'access_key access-key accesskey',
 ];
 
-it.each(HOSTILE)('takes time in proportion to the length of repeated %j', (part) => {
+it.each(HOSTILE)('needs time in proportion to the length of repeated %j', (part) => {
   const cpuMs = (size: number) => {
     const text = part.repeat(Math.ceil(size / part.length));
     const runs = Array.from({ length: 3 }, () => {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { growingRedactor } from '../../../src/redact/growing.ts';
 
-it('masks what it learned, and still what it knew', () => {
+it('masks added and initial secrets', () => {
   const redactor = growingRedactor(['first-canary']);
   redactor.add(['second-canary']);
   expect(redactor.text('first-canary second-canary third')).toBe('[redacted] [redacted] third');

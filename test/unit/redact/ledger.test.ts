@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { redactor } from '../../../src/redact/engine.ts';
 import { redactionLedger } from '../../../src/redact/ledger.ts';
 
-it('gives one value one pseudonym in every form and place', () => {
+it('gives one value the same pseudonym in every form and position', () => {
   const ledger = redactionLedger();
   const { value } = redactor({ secrets: ['hunter22-hunter22'], mark: ledger.mark });
   const base64 = Buffer.from('hunter22-hunter22').toString('base64').slice(0, 22);
@@ -33,7 +33,7 @@ it('gives one value one pseudonym in every form and place', () => {
   ]);
 });
 
-it('names at most ten of a place', () => {
+it('names at most ten pseudonyms for each path', () => {
   const ledger = redactionLedger();
   const { text } = redactor({ secrets: [], mark: ledger.mark });
   text(Array.from({ length: 30 }, (_, n) => `token=secret${n}`).join('\n'));
@@ -41,7 +41,7 @@ it('names at most ten of a place', () => {
   expect(ledger.entries()[0]?.pseudonyms).toHaveLength(10);
 });
 
-it('removes in a second pass nothing that the first one put there', () => {
+it('removes nothing of its own marks in a second pass', () => {
   const ledger = redactionLedger();
   const { text } = redactor({ secrets: [], mark: ledger.mark });
   const once = text('Authorization: Bearer abcdef123456 token=abc https://u:p@h/ password: "x y"');

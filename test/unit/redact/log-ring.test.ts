@@ -5,7 +5,7 @@ import { LogRing } from '../../../src/redact/log-ring.ts';
 const line = (n: number, pad = '') =>
   `${JSON.stringify({ level: 'info', time: 't', message: `line ${n}`, pad })}\n`;
 
-it('keeps the newest thousand', () => {
+it('keeps the newest thousand lines', () => {
   const ring = new LogRing();
   for (let n = 0; n < 2500; n += 1) ring.push(line(n));
   const kept = ring.lines();
@@ -22,7 +22,7 @@ it('keeps no more than a mebibyte', () => {
   expect(kept.at(-1)?.message).toBe('line 199');
 });
 
-it('keeps what a huge line says, not what it carries', () => {
+it('keeps the message of a huge line without its fields', () => {
   const ring = new LogRing();
   const huge = line(1, 'x'.repeat(100_000));
   ring.push(huge);

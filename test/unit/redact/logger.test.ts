@@ -21,7 +21,7 @@ function setUp(options: Partial<LogOptions> = {}) {
   return { ...log, written, lines };
 }
 
-it('writes one JSON object a line', async () => {
+it('writes one JSON object for each line', async () => {
   const { logger, lines } = setUp();
   logger.info({ request_id: 'r', n: 1 }, 'hello\nthere');
   logger.child({ part: 'x' }).error({ err: new Error('boom') }, 'failed');
@@ -54,7 +54,7 @@ it('redacts messages, fields, children and errors', async () => {
   expect(text).not.toContain('canary');
 });
 
-it('the level changes for all', async () => {
+it('a changed level applies to all loggers', async () => {
   const { logger, lines, setLevel } = setUp();
   const child = logger.child({});
   child.debug({}, 'no');
@@ -65,7 +65,7 @@ it('the level changes for all', async () => {
   expect((await lines()).map((line) => JSON.parse(line).message)).toEqual(['yes']);
 });
 
-it('keeps control characters out of both forms', async () => {
+it('keeps control characters out of both formats', async () => {
   for (const format of ['json', 'pretty'] as const) {
     const { logger, lines } = setUp({ format });
     logger.info({ 'k\x1b': 'v\x9b31m\u2028', path: 'a b\u202e' }, 'm\x1b[2J\r\nforged\x7f');
@@ -76,7 +76,7 @@ it('keeps control characters out of both forms', async () => {
   }
 });
 
-it('is readable for people', async () => {
+it('writes a format for people', async () => {
   const { logger, lines } = setUp({ format: 'pretty' });
   logger.warn({ id: 'sb-1', note: 'two words', deep: { a: 1 } }, 'It happened.');
   expect(await lines()).toEqual(['03:04:05.000 warn  It happened. id=sb-1 note="two words" deep={"a":1}']);
@@ -85,7 +85,7 @@ it('is readable for people', async () => {
   expect((await coloured.lines())[0]).toContain('\x1b[36minfo \x1b[0m');
 });
 
-it('a field cannot pose as the line itself', async () => {
+it('a field cannot replace a field of the line itself', async () => {
   const { logger, lines } = setUp();
   logger.info({ level: 'error', message: 'forged', time: 'never' }, 'real');
   const [line = ''] = await lines();
@@ -93,7 +93,7 @@ it('a field cannot pose as the line itself', async () => {
   expect(line.match(/"level"/g)).toHaveLength(1);
 });
 
-it('survives anything that is logged', async () => {
+it('survives any logged value', async () => {
   const { logger, lines } = setUp();
   const loop: Record<string, unknown> = {
     toJSON: () => {
@@ -112,7 +112,7 @@ it('survives anything that is logged', async () => {
   for (const line of await lines()) expect(() => JSON.parse(line)).not.toThrow();
 });
 
-it('a reader that stops costs lines, not the service, and the loss is told', async () => {
+it('drops lines for a reader that stops, and reports the loss', async () => {
   let release = () => {};
   const stuck = new Promise<void>((resolve) => {
     release = resolve;
@@ -141,7 +141,7 @@ it('a reader that stops costs lines, not the service, and the loss is told', asy
   );
 });
 
-it('closing waits for a stuck reader only so long', async () => {
+it('closing waits for a stuck reader only for a limited time', async () => {
   const clock = fakeClock();
   const { logger, close } = setUp({ clock, sink: () => new Promise(() => {}) });
   logger.info({}, 'x');
@@ -150,7 +150,7 @@ it('closing waits for a stuck reader only so long', async () => {
   await expect(closing).resolves.toBeUndefined();
 });
 
-it('a reader that is gone is given up', async () => {
+it('a reader that has ended is given up', async () => {
   let calls = 0;
   const { logger, close } = setUp({
     sink: async () => {

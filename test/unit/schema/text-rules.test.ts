@@ -36,7 +36,7 @@ describe.each([
   // The pattern that schemathesis generates cursors from; the description shows a simpler one.
   ['generated cursors', generatedCursor, (text: string) => parseCursor(text)],
 ] as const)('the pattern of %s', (_name, pattern, read) => {
-  it('allows nothing that is refused', () => {
+  it('allows nothing that the server refuses', () => {
     fc.assert(
       fc.property(fc.stringMatching(new RegExp(pattern.source, pattern.flags)), (text) => {
         expect(
@@ -67,7 +67,7 @@ it.each(['8761h', '525601m', '31536001s', '1m1h', '', '1.5s', '500ms', '8760h1s'
   },
 );
 
-it('takes every character for an owner that the description allows', () => {
+it('the server accepts every character that the description allows in an owner', () => {
   const owner = patternOf(Owner);
   const differs: string[] = [];
   for (let code = 0; code <= 0x10ffff; code++) {

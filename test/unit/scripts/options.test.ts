@@ -10,7 +10,7 @@ function run(program: string, ...args: string[]) {
 }
 
 describe('the options of programs run by hand', () => {
-  it.each(['bench', 'fuzz', 'proof', 'soak'])('are all told by the help of %s', async (program) => {
+  it.each(['bench', 'fuzz', 'proof', 'soak'])('are all listed by the help of %s', async (program) => {
     const { exitCode, stdout } = await run(program, '--help');
     expect(exitCode).toBe(0);
     expect(stdout).toContain(`npm run ${program} -- [options]`);

@@ -6,7 +6,7 @@ import { DEFAULT_SERVER } from '../../../src/cli/connection.ts';
 const file = fileURLToPath(new URL('../../../scripts/start-hints.js', import.meta.url));
 const { startHints }: { startHints(address: string): string[] } = await import(file);
 
-it('are plain for a server at the address that commands take by themselves', () => {
+it('name no address for a server at the default address', () => {
   const lines = startHints(DEFAULT_SERVER);
   expect(lines.slice(1, 3)).toEqual(['./bin/svc.js sandbox create', './bin/svc.js sandbox list']);
   expect(lines.join('\n')).not.toContain('SVC_SERVER');

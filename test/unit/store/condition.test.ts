@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts';
 
 const PAGE = 4096;
 
-it('a damaged page that one call meets is remembered when all others are well', async () => {
+it('a damaged page that one call reads is remembered when all other calls succeed', async () => {
   const path = await makeDatabase(join(temporaryFolder(), 'svc.db'), 'host', 400);
   const store = await openStore(path);
   onTestFinished(() => store.close());
@@ -33,7 +33,7 @@ it('a damaged page that one call meets is remembered when all others are well', 
   expect(store.condition().damage).toMatchObject({ message: 'The database file is damaged.' });
 });
 
-it('a record that is no JSON any more is damage, too', async () => {
+it('a record that is not JSON counts as damage, too', async () => {
   const path = await makeDatabase(join(temporaryFolder(), 'svc.db'));
   const raw = new Sqlite(path);
   raw.exec("UPDATE sandboxes SET metadata = '[[' WHERE rowid = 3");
@@ -45,12 +45,12 @@ it('a record that is no JSON any more is damage, too', async () => {
 });
 
 it.each([
-  ['a read that failed', unreadable()],
-  ["SQLite's word for it", Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' })],
+  ['a failed read', unreadable()],
+  ['an error of SQLite', Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' })],
   ['a full disk', diskFull()],
-  ['a fault of ours', new TypeError('x is not a function')],
+  ['an internal error', new TypeError('x is not a function')],
   ['a refusal', new ServiceError('conflict', 'The record exists already.')],
-])('%s is no damage', (_, error) => {
+])('%s does not count as damage', (_, error) => {
   const condition = new Condition(join(temporaryFolder(), 'svc.db'), fakeDeps().logger);
   condition.note(error);
   expect(condition.get()).toEqual({ isChecking: false });

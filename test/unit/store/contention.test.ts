@@ -19,7 +19,7 @@ async function setUp() {
   return { clock: deps.clock, store, other };
 }
 
-it('waits for a writer that ends, and answers readers meanwhile', async () => {
+it('waits for another writer, and answers readers meanwhile', async () => {
   const { clock, store, other } = await setUp();
   other.exec('BEGIN IMMEDIATE');
   const begun = performance.now();
@@ -40,7 +40,7 @@ it('waits for a writer that ends, and answers readers meanwhile', async () => {
   expect(await store.events.since(0, 1000)).toHaveLength(101);
 });
 
-it('says unavailable after 5 s, writes nothing, and works again later', async () => {
+it('answers unavailable after 5 s, writes nothing, and works again later', async () => {
   const { clock, store, other } = await setUp();
   other.exec('BEGIN IMMEDIATE');
   const row = sandboxRecord();

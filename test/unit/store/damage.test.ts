@@ -109,7 +109,7 @@ it.each(CORPUS)('$name', async ({ make }) => {
   await store.close();
 });
 
-it('saw files open and files refused', () => {
+it('the corpus has files that open and files that are refused', () => {
   expect(new Set(outcomes)).toEqual(new Set(['opened', 'internal', 'conflict']));
   expect(outcomes.length).toBe(CORPUS.length);
 });

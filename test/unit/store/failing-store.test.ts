@@ -5,7 +5,7 @@ import { fakeDeps } from '../../support/fakes/ports.ts';
 import { memoryStore } from '../../support/memory-store/store.ts';
 import { NO_CAP, sandboxRecord } from '../../support/records.ts';
 
-it('fails the nth call of a method, before it or after it', async () => {
+it('fails the nth call of a method, before or after its effect', async () => {
   const store = failingStore(memoryStore(fakeDeps()));
   const [one, two] = [sandboxRecord(), sandboxRecord()];
   const reserve = (row = one) => store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] });

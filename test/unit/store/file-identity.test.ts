@@ -53,37 +53,34 @@ it.each([
   ['the folder, another in its place', remade],
   ['the file, an empty one in its place', emptied],
   ['the file, a copy in its place', swapped],
-] as const)(
-  '%s is away: reads and ends go on, nothing else is written, and all is well when it is back',
-  async (_, away) => {
-    const { path, store, row } = await opened();
-    const back = away(path);
-    const event = eventDraft({ sandbox_id: row.id });
-    const facts = { id: row.id, epoch: 1, events: [event] };
-    const begin = { ...facts, from: ['creating' as const], patch: { state: 'running' as const } };
-    const end = { ...facts, from: ['creating' as const], patch: { state: 'destroying' as const } };
-    await expect(
-      store.sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] }),
-    ).rejects.toMatchObject(GONE);
-    await expect(store.sandboxes.transition(begin)).rejects.toMatchObject(GONE);
-    await expect(
-      store.sandboxes.extend(row.id, ['creating'], { was: row.expires_at, expires_at: stamp() }),
-    ).rejects.toMatchObject(GONE);
-    await expect(store.events.append([event])).rejects.toMatchObject(GONE);
-    await expect(store.ping()).rejects.toMatchObject(GONE);
-    expect(await store.sandboxes.get(row.id)).toMatchObject({ state: 'creating' });
-    expect(await store.sandboxes.transition(end)).toMatchObject({ sandbox: { state: 'destroying' } });
-    back();
-    await store.ping();
-    expect(await store.sandboxes.get(row.id)).toMatchObject({ state: 'destroying' });
-    expect((await store.sandboxes.countActive()).total).toBe(1);
-  },
-);
+] as const)('%s is missing: only reads and ends succeed, and all calls once it is back', async (_, away) => {
+  const { path, store, row } = await opened();
+  const back = away(path);
+  const event = eventDraft({ sandbox_id: row.id });
+  const facts = { id: row.id, epoch: 1, events: [event] };
+  const begin = { ...facts, from: ['creating' as const], patch: { state: 'running' as const } };
+  const end = { ...facts, from: ['creating' as const], patch: { state: 'destroying' as const } };
+  await expect(
+    store.sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] }),
+  ).rejects.toMatchObject(GONE);
+  await expect(store.sandboxes.transition(begin)).rejects.toMatchObject(GONE);
+  await expect(
+    store.sandboxes.extend(row.id, ['creating'], { was: row.expires_at, expires_at: stamp() }),
+  ).rejects.toMatchObject(GONE);
+  await expect(store.events.append([event])).rejects.toMatchObject(GONE);
+  await expect(store.ping()).rejects.toMatchObject(GONE);
+  expect(await store.sandboxes.get(row.id)).toMatchObject({ state: 'creating' });
+  expect(await store.sandboxes.transition(end)).toMatchObject({ sandbox: { state: 'destroying' } });
+  back();
+  await store.ping();
+  expect(await store.sandboxes.get(row.id)).toMatchObject({ state: 'destroying' });
+  expect((await store.sandboxes.countActive()).total).toBe(1);
+});
 
 it.each([
   ['missing', (path: string) => rmSync(path)],
   ['empty', (path: string) => writeFileSync(path, '')],
-])('a file that is %s beside what a server left is not begun anew', async (_, lose) => {
+])('a file that is %s beside leftovers of a server is not created again', async (_, lose) => {
   const { path, store } = await opened();
   const copies = ['', '-wal', '.reserve'].map((end) => [path + end, `${path}${end}.kept`] as const);
   for (const [from, to] of copies) copyFileSync(from, to);
@@ -98,7 +95,7 @@ it.each([
   await (await openStore(path)).close();
 });
 
-it("nothing is written into a worker's journal that is away, and none is begun beside its log", async () => {
+it("a missing worker's journal is neither written nor created again beside its log", async () => {
   const path = join(temporaryFolder(), 'worker.db');
   const deps = { path, clock: fakeClock(), ids: fakeIds(), random: seededRandom() };
   const journal = await openWorkerJournal(deps);

@@ -49,7 +49,7 @@ function setUp() {
   return { store, disk, fill, clear };
 }
 
-it('refuses to admit, goes on reading, ends what runs, admits again with room', async () => {
+it('refuses spawns, reads, ends sandboxes, and admits again with free space', async () => {
   const { store, disk, fill, clear } = setUp();
   fill();
   const big = () => sandboxRecord({ metadata: { fill: 'x'.repeat(3000) } });
@@ -85,7 +85,7 @@ it('refuses to admit, goes on reading, ends what runs, admits again with room', 
   expect(disk.held).toBe(true);
 });
 
-it('says 507 also for an end once the reserveSpace is spent', async () => {
+it('answers 507 also for an end once the reserve is spent', async () => {
   const { store, disk, fill } = setUp();
   const row = sandboxRecord();
   await store.reserve({ sandbox: row, limits: NO_CAP, events: [] });
@@ -103,7 +103,7 @@ it('says 507 also for an end once the reserveSpace is spent', async () => {
   expect(await store.get(row.id)).toEqual(row);
 });
 
-it('holds real space in a file, gives it up once, takes it back', () => {
+it('reserves real space in a file, frees it once, and reserves it again', () => {
   const path = join(temporaryFolder(), 'svc.db.reserve');
   const reserveSpace = openReserveSpace(path, seededRandom());
   expect(statSync(path).blocks * 512).toBeGreaterThanOrEqual(4 * 1024 * 1024);

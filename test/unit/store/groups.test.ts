@@ -23,7 +23,7 @@ const order = (sandbox: SandboxRecord, count: number) => ({
   events: Array.from({ length: count }, () => eventDraft({ sandbox_id: sandbox.id })),
 });
 
-it('takes back what a failing one wrote, and nothing else', async () => {
+it('rolls back only the write that fails', async () => {
   const { store, path } = await opened();
   const rows = Array.from({ length: 20 }, () => sandboxRecord());
   const claim = { scope: 's', key: 'k', fingerprint: 'f' };
@@ -48,7 +48,7 @@ it('takes back what a failing one wrote, and nothing else', async () => {
   expect(db.prepare('SELECT reserved_through >= max(id) FROM event_ids, events').pluck().get()).toBe(1);
 });
 
-it('gives no id again that a failing one took, beyond a reserved block too', async () => {
+it('never reuses an event id of a failed write, also beyond a reserved block', async () => {
   const { store } = await opened();
   const row = sandboxRecord();
   await store.sandboxes.reserve(order(row, 1));
@@ -66,7 +66,7 @@ it('gives no id again that a failing one took, beyond a reserved block too', asy
   expect(ids).toEqual(ids.toSorted((a, b) => a - b));
 });
 
-it('goes on one by one when the whole is lost', async () => {
+it('writes one by one when the transaction of the group is lost', async () => {
   const { store, path } = await opened();
   const db = new Sqlite(path);
   onTestFinished(() => void db.close());
@@ -91,7 +91,7 @@ it('goes on one by one when the whole is lost', async () => {
   expect(await store.events.since(0, 10)).toHaveLength(4);
 });
 
-it('is seen by reads once it is acknowledged, also where the row was in memory', async () => {
+it('shows acknowledged writes to reads, also for a cached row', async () => {
   const { store } = await opened();
   const rows = Array.from({ length: 30 }, () => sandboxRecord());
   await Promise.all(rows.map((row) => store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] })));

@@ -19,7 +19,7 @@ function setUp() {
   return { clock, lane, sent, call, sizes, done };
 }
 
-it('sends the first at once and the rest together, each with its own answer', async () => {
+it('sends the first call at once and the rest together, each with its own answer', async () => {
   const { call, sizes, sent, done } = setUp();
   const calls = [1, 2, 3, 4].map((n) => call(n));
   expect(sizes()).toEqual([1]);
@@ -35,7 +35,7 @@ it('sends the first at once and the rest together, each with its own answer', as
   ]);
 });
 
-it('gives up after 10 s what was not sent, and waits for what was', async () => {
+it('gives up unsent calls after 10 s, and waits for sent ones', async () => {
   const { clock, call, sizes, done } = setUp();
   const first = call(1);
   const second = expect(call(2)).rejects.toMatchObject({
@@ -53,7 +53,7 @@ it('gives up after 10 s what was not sent, and waits for what was', async () => 
   expect(await third).toBe(3);
 });
 
-it('says how slow the disk is while it is, and until it is fast again', async () => {
+it('reports how slow the disk is until it is fast again', async () => {
   const { clock, lane, call, done } = setUp();
   expect(lane.slownessMs).toBe(0);
   const slow = call(1);
@@ -68,7 +68,7 @@ it('says how slow the disk is while it is, and until it is fast again', async ()
   expect(lane.slownessMs).toBe(0);
 });
 
-it('refuses what adds before it refuses what ends, and everything beyond the last bound', async () => {
+it('refuses new rows before ends, and everything beyond the last bound', async () => {
   const { call, lane } = setUp();
   const all: Promise<unknown>[] = [call(0)];
   for (let n = 0; n < 20_000; n++) all.push(call(n, true));
@@ -81,7 +81,7 @@ it('refuses what adds before it refuses what ends, and everything beyond the las
   expect(results.every(({ status }) => status === 'rejected')).toBe(true);
 });
 
-it('rejects what was sent when the writer is lost', async () => {
+it('rejects sent calls when the writer is lost', async () => {
   const { call, sent } = setUp();
   const lost = expect(call(1)).rejects.toThrow('lost');
   sent[0]!.fail(new Error('lost'));

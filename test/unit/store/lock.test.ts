@@ -33,11 +33,11 @@ it.each([
   ['nothing', ''],
   ['null', 'null'],
   ['a list', '[1]'],
-  ['a pid that is none', '{"pid":"<b>"}'],
+  ['an invalid pid', '{"pid":"<b>"}'],
   ['terminal control', '{"address":"\\u001b[2J"}'],
-  ['an address that is none', '{"address":{"a":1}}'],
-  ['too much', `{"pid":1,"x":"${'x'.repeat(5000)}"}`],
-])('says "another process" when the note holds %s', (_, note) => {
+  ['an invalid address', '{"address":{"a":1}}'],
+  ['too many bytes', `{"pid":1,"x":"${'x'.repeat(5000)}"}`],
+])('names "another process" as the holder when the note holds %s', (_, note) => {
   const path = join(temporaryFolder(), 'svc.db');
   const lock = acquireLock(path, stamp());
   writeFileSync(`${path}.lock.json`, note);
@@ -45,13 +45,13 @@ it.each([
   lock.release();
 });
 
-it('says what to do about a lock file that is no lock', () => {
+it('explains a lock file that is not a lock', () => {
   const path = join(temporaryFolder(), 'svc.db');
   writeFileSync(`${path}.lock`, 'not a database, and long enough to be looked at'.repeat(10));
   expect(() => acquireLock(path, stamp())).toThrow('Could not lock the database.');
 });
 
-it('is one lock for all links to one file', async () => {
+it('uses one lock for all links to one file', async () => {
   const folder = temporaryFolder();
   const store = await open(join(folder, 'svc.db'));
   symlinkSync(join(folder, 'svc.db'), join(folder, 'link.db'));

@@ -53,7 +53,7 @@ it.each([
     'was truncated',
     (path: string) => truncateSync(`${path}-wal`, readFileSync(`${path}-wal`).length - 1),
   ],
-  ['damaged in its middle', 'was truncated', spoiled],
+  ['damaged in the middle', 'was truncated', spoiled],
 ])('a log that is %s is noticed, over restarts, until it is accepted', async (_, words, spoil) => {
   const path = await killed(60, 20);
   spoil(path);
@@ -81,9 +81,9 @@ it("another server's log is noticed", async () => {
 
 it.each([
   ['a log in use', 60, 20],
-  ['a log that began from its start again', 900, 0],
+  ['a log that restarted from its start', 900, 0],
   ['a new database', 3, 0],
-])('%s that is whole is not missed, however often it is killed', async (_, rows, before) => {
+])('%s that is complete counts as no loss, after any number of kills', async (_, rows, before) => {
   const path = await killed(rows, before);
   const store = await opened(path);
   expect(store.condition()).toEqual({ isChecking: false });
@@ -94,7 +94,7 @@ it.each([
   expect((await opened(copy)).condition()).toEqual({ isChecking: false });
 });
 
-it('an orderly stop leaves nothing to compare with', async () => {
+it('an orderly stop removes the note for the comparison', async () => {
   const path = join(temporaryFolder(), 'svc.db');
   const store = await openStore(path);
   await add(store, 3);
@@ -103,19 +103,19 @@ it('an orderly stop leaves nothing to compare with', async () => {
   expect(existsSync(`${path}.acknowledged`)).toBe(false);
 });
 
-it.each(['', 'noise', '1 2', '-1 x 3', '9'.repeat(4000)])('a note of %j says nothing', async (text) => {
+it.each(['', 'noise', '1 2', '-1 x 3', '9'.repeat(4000)])('a note of %j is ignored', async (text) => {
   const path = await killed(10);
   writeFileSync(`${path}.acknowledged`, text);
   expect((await opened(path)).condition()).toEqual({ isChecking: false });
 });
 
-it('a database that is begun after the old one was removed misses nothing', async () => {
+it('a new database after the removal of the old one reports no loss', async () => {
   const path = await killed(10);
   for (const end of ['', '-wal', '.reserve']) rmSync(path + end, { force: true });
   expect((await opened(path)).condition()).toEqual({ isChecking: false });
 });
 
-it('a restore misses nothing, and takes back what was missing', async () => {
+it('a restore reports no loss, and clears an earlier one', async () => {
   const path = await killed(60, 20);
   const backup = join(temporaryFolder(), 'backup.db');
   await backupDatabase({ database: path, output: backup }, fakeClock());

@@ -10,7 +10,7 @@ import { FAKE_START, fakeDeps } from '../../support/fakes/ports.ts';
 import { keyRecord } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
-it('names what may have a runtime, also while a server has the file', async () => {
+it('lists sandboxes that may have a runtime, also while a server uses the file', async () => {
   const path = join(temporaryFolder(), 'svc.db');
   const store = await openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });
   const raw = new Sqlite(path);
@@ -27,7 +27,7 @@ it('names what may have a runtime, also while a server has the file', async () =
   expect([...(readKnownRuntimes(path)?.names ?? [])]).toHaveLength(2);
 });
 
-it('knows nothing of a database that no server has used, and refuses what is none', () => {
+it('returns nothing for an unused database, and refuses another file', () => {
   const folder = temporaryFolder();
   const raw = new Sqlite(join(folder, 'empty.db'));
   raw.exec('CREATE TABLE other (x)');
@@ -41,7 +41,7 @@ it('knows nothing of a database that no server has used, and refuses what is non
   expect(() => readKnownRuntimes(join(folder, 'nowhere'))).toThrow('The file does not exist.');
 });
 
-it('reads the named keys that are valid, without what is stored of their texts', async () => {
+it('reads the valid named keys without their hashes', async () => {
   const folder = temporaryFolder();
   const path = join(folder, 'svc.db');
   const store = await openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });

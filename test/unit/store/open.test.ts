@@ -29,7 +29,7 @@ async function database(spoil: (db: Sqlite.Database) => void = () => {}): Promis
   return path;
 }
 
-it('makes folder and files for their owner alone', async () => {
+it('makes the folder and files private to their owner', async () => {
   const folder = join(temporaryFolder(), 'a', 'b');
   const store = await open(join(folder, 'svc.db'));
   await store.sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] });
@@ -40,14 +40,14 @@ it('makes folder and files for their owner alone', async () => {
   expect(readdirSync(folder).sort()).toEqual(['svc.db', 'svc.db.lock', 'svc.db.reserve']);
 });
 
-it('takes rights of others away from a file that is there', async () => {
+it('removes the rights of others from an existing file', async () => {
   const path = await database();
   chmodSync(path, 0o644);
   await (await open(path)).close();
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-it('marks the file as ours, with its version', async () => {
+it('marks the file with the application id and its version', async () => {
   const path = await database((raw) => {
     expect(raw.pragma('application_id', { simple: true })).toBe(APPLICATION_ID);
     expect(raw.pragma('user_version', { simple: true })).toBe(SCHEMA_VERSION);
@@ -93,7 +93,7 @@ it('answers unavailable after close', async () => {
   await expect(store.ping()).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-it('refuses a newer schema, says both versions, and leaves the file alone', async () => {
+it('refuses a newer schema, names both versions, and leaves the file alone', async () => {
   const path = await database((raw) => raw.pragma('user_version = 99'));
   const bytes = readFileSync(path);
   await expect(open(path)).rejects.toMatchObject({
@@ -114,7 +114,7 @@ it('refuses the database of another program and leaves it alone', async () => {
   expect(readFileSync(path)).toEqual(bytes);
 });
 
-it('checks after an unclean stop, and then alone, and refuses what only the check finds', async () => {
+it('checks only after an unclean stop, and refuses damage that only the check finds', async () => {
   const path = join(temporaryFolder(), 'svc.db');
   const deps = fakeDeps();
   const store = await openSqliteStore({ ...deps, path, synchronous: 'full' });
@@ -145,7 +145,7 @@ it('checks after an unclean stop, and then alone, and refuses what only the chec
   });
 });
 
-it('refuses a file that lost its end', async () => {
+it('refuses a truncated file', async () => {
   const path = await database();
   const bytes = readFileSync(path);
   writeFileSync(path, bytes.subarray(0, bytes.length - 4096));
@@ -157,9 +157,9 @@ it('refuses a file that lost its end', async () => {
 
 it.each([
   ['a folder', (path: string) => mkdirSync(path)],
-  ['a link to nowhere far away', (path: string) => symlinkSync('/nowhere/at/all.db', path)],
+  ['a broken link to a distant path', (path: string) => symlinkSync('/nowhere/at/all.db', path)],
   ['below a file', (path: string) => writeFileSync(path.slice(0, path.lastIndexOf('/sub')), '')],
-])('says unavailable, without a path, where the file is %s', async (_, prepare) => {
+])('answers unavailable, without a path, where the file is %s', async (_, prepare) => {
   const folder = temporaryFolder();
   const path =
     prepare.length && _ === 'below a file' ? join(folder, 'file', 'sub', 'svc.db') : join(folder, 'svc.db');

@@ -50,7 +50,7 @@ const lists: Partial<SandboxFilter>[] = [
   { owner_id: 'alice', include_ended: true, provider: 'userspace', after },
 ];
 
-it.each(lists)('lists %j in order', async (filter) => {
+it.each(lists)('lists %j in order by an index', async (filter) => {
   const steps = await plans((store) => store.list({ limit: 10, ...filter }));
   expect(steps.join('\n')).toContain('INDEX');
   expect(steps.join('\n')).not.toContain('TEMP B-TREE');

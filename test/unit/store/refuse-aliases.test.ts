@@ -19,7 +19,7 @@ const IN_USE = { code: 'conflict', message: expect.stringContaining('in use by a
 
 const made = () => makeDatabase(join(temporaryFolder(), 'svc.db'));
 
-it('a database with a hard link is opened by neither name, and by the one that is left', async () => {
+it('a database with a hard link opens under neither name until one is removed', async () => {
   const path = await made();
   const other = join(temporaryFolder(), 'other.db');
   linkSync(path, other);
@@ -52,7 +52,7 @@ it("a worker's journal with a hard link is refused", async () => {
   await (await openWorkerJournal(deps)).close();
 });
 
-it('a file is held by what it is: neither another name nor another folder gets it', async () => {
+it('a lock holds the file itself: neither another name nor another folder opens it', async () => {
   const path = await made();
   const letGo = await lockInode(path);
   onTestFinished(letGo);
@@ -82,7 +82,7 @@ it('a restore replaces no database that has another name or is in use by one', a
   expect(marksIn(database)).toEqual(['20 new']);
 });
 
-it('a backup replaces no database that is in use, nor its own source, and none that has a log', async () => {
+it('a backup replaces neither a database in use, nor its own source, nor one with a log', async () => {
   const [database, output] = [await made(), await makeDatabase(join(temporaryFolder(), 'o.db'), 'old')];
   const backup = (to: string) => backupDatabase({ database, output: to, force: true }, fakeClock());
   const server = await openStore(output);

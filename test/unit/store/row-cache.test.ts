@@ -73,7 +73,7 @@ it.each<[string, string, unknown[], string[]]>([
   }
 });
 
-it('knows every file that writes the table', () => {
+it('covers every file that writes the table', () => {
   const folder = join(packageRoot(), 'src/store/sqlite');
   const writes = /\b(?:UPDATE|INTO|DELETE FROM) sandboxes\b|table: 'sandboxes/;
   const files = readdirSync(folder).filter(

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/temporary.ts';
 
 const LIMITS = { most: 9, ofOwner: 9 };
 
-it('takes templates over as shared ones, with all they say', async () => {
+it('migrates templates as shared ones with all their values', async () => {
   const path = join(temporaryFolder(), 'svc.db');
   databaseOfVersion(path, 6);
   const db = new Sqlite(path);

@@ -25,7 +25,7 @@ async function opened(thread: string): Promise<{ store: SqliteStore; path: strin
 
 const program = () => bundleOfSource('src/app/store-thread.ts');
 
-it('waits for what another program writes, and answers reads meanwhile', async () => {
+it('waits for a write of another program, and answers reads meanwhile', async () => {
   const { store, path } = await opened(await program());
   const other = new Sqlite(path, { timeout: 0 });
   onTestFinished(() => void other.close());
@@ -39,7 +39,7 @@ it('waits for what another program writes, and answers reads meanwhile', async (
   expect(await store.sandboxes.get(row.id)).toEqual(row);
 });
 
-it('closes while something waits for another program', async () => {
+it('closes while a write waits for another program', async () => {
   const { store, path } = await opened(await program());
   const other = new Sqlite(path, { timeout: 0 });
   onTestFinished(() => void other.close());
@@ -54,7 +54,7 @@ it('closes while something waits for another program', async () => {
   await failed;
 });
 
-it('tells of failures as the caller knows them, with what SQLite said for the log', async () => {
+it('reports failures with their error codes, and the SQLite error for the log', async () => {
   const { store } = await opened(await program());
   const row = sandboxRecord();
   await store.sandboxes.reserve({ sandbox: row, limits: NO_CAP, events: [] });
@@ -66,7 +66,7 @@ it('tells of failures as the caller knows them, with what SQLite said for the lo
   });
 });
 
-it('acknowledges nothing once its thread has ended, and says that it is lost; reads go on', async () => {
+it('acknowledges nothing once its thread has ended and reports the loss; reads continue', async () => {
   const real = await program();
   const dying = join(temporaryFolder(), 'dying.mjs');
   writeFileSync(

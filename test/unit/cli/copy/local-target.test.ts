@@ -39,7 +39,7 @@ beforeEach(() => {
   target = localTarget(root);
 });
 
-it('writes files with their mode, less set-id bits, and the folders they need', async () => {
+it('writes files with their mode without set-id bits, and the folders they need', async () => {
   await write('a/b/c', 'hello', 0o4751);
   expect(readFileSync(join(root, 'a/b/c'), 'utf8')).toBe('hello');
   expect(lstatSync(join(root, 'a/b/c')).mode & 0o7777).toBe(0o751);
@@ -61,7 +61,7 @@ it('never goes through a folder that is a link', async () => {
   expect(readFileSync(join(outside, 'victim'), 'utf8')).toBe('old');
 });
 
-it('makes links that stay inside, and no others', async () => {
+it('makes only links that stay inside', async () => {
   await target.folder('d', 0o755);
   expect(await target.link('d/l', '../x')).toBeUndefined();
   expect(readlinkSync(join(root, 'd/l'))).toBe('../x');
@@ -71,7 +71,7 @@ it('makes links that stay inside, and no others', async () => {
   await expect(target.link('d', 'x')).rejects.toEqual(code('conflict'));
 });
 
-it('closes folders at the end only', async () => {
+it('sets the modes of folders at the end only', async () => {
   await target.folder('d', 0o500);
   await target.folder('d/e', 0o550);
   await write('d/e/f');
@@ -81,7 +81,7 @@ it('closes folders at the end only', async () => {
   ]);
 });
 
-it('leaves nothing half-written', async () => {
+it('leaves no half-written file', async () => {
   writeFileSync(join(root, 'f'), 'old');
   async function* broken() {
     yield Buffer.from('ne');
@@ -93,12 +93,12 @@ it('leaves nothing half-written', async () => {
   expect(readFileSync(join(root, 'f'), 'utf8')).toBe('old');
 });
 
-it('lets a folder and a socket of the same name be', async () => {
+it('replaces neither a folder nor a socket of the same name', async () => {
   mkdirSync(join(root, 'f'));
   await expect(write('f')).rejects.toEqual(code('conflict'));
 });
 
-it('refuses more than there is room for', async () => {
+it('refuses more bytes than the disk has free', async () => {
   await expect(target.begin(2 ** 60)).rejects.toEqual(code('resource_limit'));
   await target.begin(10);
 });

@@ -4,16 +4,16 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isPlainName, namesContent, pathBelow, staysInside } from '../../../../src/cli/copy/endpoint.ts';
 
-it.each(['a', '...', '.hidden', 'a b', '\u001b[2J', 'CON', 'a\\b', 'a:b'])('%j is a name', (name) => {
+it.each(['a', '...', '.hidden', 'a b', '\u001b[2J', 'CON', 'a\\b', 'a:b'])('%j is a plain name', (name) => {
   expect(isPlainName(name, 'linux')).toBe(true);
 });
 
-it.each(['', '.', '..', 'a/b', '/', 'a\0b'])('%j is none', (name) => {
+it.each(['', '.', '..', 'a/b', '/', 'a\0b'])('%j is not a plain name', (name) => {
   expect(isPlainName(name, 'linux')).toBe(false);
 });
 
 it.each(['CON', 'nul.txt', 'com1', 'LPT9.x', 'a\\b', '..\\x', 'c:', 'file:stream', 'dot.', 'space '])(
-  '%j is none on Windows',
+  '%j is not a plain name on Windows',
   (name) => {
     expect(isPlainName(name, 'win32')).toBe(false);
   },
@@ -35,7 +35,7 @@ it.each([
   expect(pathBelow(root, path, 'linux')).toBe(place);
 });
 
-it('never gives a place that leads out', () => {
+it('never returns a path that leads out', () => {
   const part = fc.constantFrom('', '.', '..', 'a', '/', '\0', '…', 'w');
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
@@ -66,7 +66,7 @@ it.each([
   ['d/l', 'self/../..'],
   ['l', './../x'],
   ['l', '..\\x'],
-])('the link %s to %s may not', (at, to) => {
+])('the link %s to %s leads out', (at, to) => {
   expect(staysInside(at, to)).toBe(false);
 });
 
@@ -79,6 +79,6 @@ it.each([
   ['a/', false],
   ['a.', false],
   ['a/.b', false],
-])('%s means the content: %s', (path, content) => {
+])('%s names the content of a folder: %s', (path, content) => {
   expect(namesContent(path)).toBe(content);
 });

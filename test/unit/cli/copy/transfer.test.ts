@@ -47,7 +47,7 @@ function recorder(fails: (at: string) => unknown = () => undefined) {
   return { target, told };
 }
 
-it('makes folders from the top, then files, then links', async () => {
+it('makes folders from the top down, then files, then links', async () => {
   const { target, told } = recorder();
   const source = sourceOf(
     { at: 'l', type: 'symlink', target: 'a' },
@@ -77,7 +77,7 @@ it('makes folders from the top, then files, then links', async () => {
   );
 });
 
-it('goes on after a file that fails, and names it', async () => {
+it('continues after a failed file, and names it', async () => {
   const refused = new ServiceError('forbidden', 'No.');
   const { target, told } = recorder((at) => (at.startsWith('b') ? refused : undefined));
   const tally = await transfer({ source: sourceOf(file('a'), file('b'), file('c')), target }, silent, never);
@@ -94,13 +94,13 @@ it.each(['unavailable', 'unauthorized', 'resource_limit'] as const)('stops at %s
   );
 });
 
-it('fails as the one thing that was to be copied', async () => {
+it('fails with the error of a single copied file', async () => {
   const failure = new ServiceError('conflict', 'There is a folder.');
   const { target } = recorder(() => failure);
   await expect(transfer({ source: sourceOf(file('')), target }, silent, never)).rejects.toBe(failure);
 });
 
-it('ends at an abort with its reason', async () => {
+it('ends on an abort with its reason', async () => {
   const stop = new AbortController();
   const { target, told } = recorder((at) => void (at.startsWith('b') && stop.abort(new Error('stop'))));
   const many = ['a', 'b', ...Array.from({ length: 50 }, (_, n) => `x${n}`)].map((at) => file(at));
@@ -108,7 +108,7 @@ it('ends at an abort with its reason', async () => {
   expect(told.length).toBeLessThan(20);
 });
 
-it('leaves the content it was reading when the target fails', async () => {
+it('stops reading the content when the target fails', async () => {
   const content = new Readable({ read() {} });
   content.push('x');
   const source = { ...sourceOf(file('')), open: async () => content };
@@ -125,7 +125,7 @@ it('leaves the content it was reading when the target fails', async () => {
   expect(content.destroyed).toBe(true);
 });
 
-it('fails where the source itself is nothing that can be copied, before it touches the target', async () => {
+it('fails before it touches the target when the source itself cannot be copied', async () => {
   for (const [type, code] of [
     ['left_out', 'bad_request'],
     ['unreadable', 'forbidden'],
@@ -137,7 +137,7 @@ it('fails where the source itself is nothing that can be copied, before it touch
   }
 });
 
-it('fails at its end for a part that cannot be read, and copies the rest', async () => {
+it('copies the rest and then fails when a part cannot be read', async () => {
   const { target, told } = recorder();
   const source = sourceOf(dir(''), dir('d'), { at: 'd', type: 'unreadable', reason: 'closed' }, file('f'));
   const tally = await transfer({ source, target }, silent, never);

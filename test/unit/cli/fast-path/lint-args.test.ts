@@ -47,7 +47,7 @@ describe('lintArgs', () => {
     expect(lintArgs(args, {})).toBeUndefined();
   });
 
-  it('leaves everything to oclif where a variable changes how it works', () => {
+  it('leaves everything to oclif where a variable changes its behaviour', () => {
     expect(lintArgs([], { SVC_CONTENT_TYPE: 'json' })).toBeUndefined();
     expect(lintArgs([], { DEBUG: '*' })).toBeUndefined();
   });

@@ -18,7 +18,7 @@ const fileEvents = async (w: { events(): Promise<{ type: string; data?: object }
     .map(({ type, data }) => ({ type, ...data }));
 
 describe('reading', () => {
-  it('the whole, with its length and its event', async () => {
+  it('a complete file, with its length and its event', async () => {
     const { w, id, files } = await setUp({ '/a/b': 'hello' });
     const read = await files.read(id, '/a/./b', undefined, api, forever);
     expect(read).toMatchObject({ length: 5, info: { path: '/a/b', size: 5 } });
@@ -39,7 +39,7 @@ describe('reading', () => {
     expect((await buffer(read.content)).toString()).toBe(text);
   });
 
-  it('a range outside is 416', async () => {
+  it('a range outside the file answers 416', async () => {
     const { id, files } = await setUp({ '/f': 'hello' });
     expect(await failed(files.read(id, '/f', { first: 5 }, api, forever))).toMatchObject({
       code: 'bad_request',
@@ -47,7 +47,7 @@ describe('reading', () => {
     });
   });
 
-  it('a file that says 0 and holds more has its real length', async () => {
+  it('a file of reported size 0 with content gets its real length', async () => {
     const { w, id, files } = await setUp({ '/proc/x': 'kernel text', '/empty': '' });
     const { sessions } = w.fake.of(id);
     await files.stat(id, '/proc/x', api, forever);
@@ -67,23 +67,26 @@ describe('reading', () => {
   it.each([
     ['longer', 'hello and more', 'hello'],
     ['shorter', 'hel', 'conflict'],
-  ])('a file that became %s while it is read never gives another length', async (_name, now, outcome) => {
-    const { w, id, files } = await setUp({ '/f': 'hello' });
-    await files.stat(id, '/f', api, forever);
-    for (const io of w.fake.of(id).sessions) {
-      const { read } = io.files;
-      io.files.read = async (...asked) => ({
-        ...(await read(...asked)),
-        content: Readable.from([Buffer.from(now)]),
-      });
-    }
-    const { content, length } = await files.read(id, '/f', undefined, api, forever);
-    expect(length).toBe(5);
-    const got = await buffer(content).catch((error: ServiceError) => error);
-    expect(got instanceof ServiceError ? got.code : got.toString()).toBe(outcome);
-  });
+  ])(
+    'a file that became %s during a read never changes its announced length',
+    async (_name, now, outcome) => {
+      const { w, id, files } = await setUp({ '/f': 'hello' });
+      await files.stat(id, '/f', api, forever);
+      for (const io of w.fake.of(id).sessions) {
+        const { read } = io.files;
+        io.files.read = async (...asked) => ({
+          ...(await read(...asked)),
+          content: Readable.from([Buffer.from(now)]),
+        });
+      }
+      const { content, length } = await files.read(id, '/f', undefined, api, forever);
+      expect(length).toBe(5);
+      const got = await buffer(content).catch((error: ServiceError) => error);
+      expect(got instanceof ServiceError ? got.code : got.toString()).toBe(outcome);
+    },
+  );
 
-  it('one that is not read ends the work inside when it is let go', async () => {
+  it('an unread file ends the work in the sandbox when it is closed', async () => {
     const { w, id, files } = await setUp({ '/f': 'hello' });
     const inner = Readable.from([Buffer.from('hello')]);
     await files.stat(id, '/f', api, forever);
@@ -113,7 +116,7 @@ describe('writing', () => {
     ]);
   });
 
-  it('a body that breaks is a failure and leaves nothing', async () => {
+  it('a body that breaks off fails and leaves no file', async () => {
     const { w, id, files } = await setUp();
     const body = Readable.from(
       (async function* () {
@@ -132,7 +135,7 @@ describe('writing', () => {
 });
 
 describe('every operation', () => {
-  it('works', async () => {
+  it('succeeds', async () => {
     const { id, files } = await setUp({ '/a': 'x' });
     await files.move(id, '/a', '/b', api, forever);
     expect(await files.stat(id, '/b', api, forever)).toMatchObject({ path: '/b', size: 1 });

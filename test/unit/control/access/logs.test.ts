@@ -31,13 +31,13 @@ async function followed(console: ReturnType<typeof broken>): Promise<unknown[]> 
   return lines;
 }
 
-it('ends with its sandbox', async () => {
+it('a followed console ends with its sandbox', async () => {
   const console = broken(true);
   expect(await followed(console)).toEqual([{ line: 'line' }]);
   expect(console.released).toHaveLength(1);
 });
 
-it('says so when it was lost', async () => {
+it('a followed console reports a lost connection', async () => {
   const console = broken(false);
   await expect(followed(console)).rejects.toMatchObject({ code: 'unavailable' });
   expect(console.released).toHaveLength(1);

@@ -54,7 +54,7 @@ describe('a link', () => {
       });
   });
 
-  it('begins as the configuration says', async () => {
+  it('starts with the configured scheme', async () => {
     const { sandbox, previews } = await withSandbox({
       server: { preview_domain: 'p.test', preview_scheme: 'https' },
     });
@@ -62,7 +62,7 @@ describe('a link', () => {
     expect(url).toBe(`https://80-${sandbox.id}.p.test/`);
   });
 
-  it('is signed by the same key after a restart, and by another once that is set', async () => {
+  it('keeps its signing key over a restart, and uses another once configured', async () => {
     const made = await withSandbox(signed);
     const { url } = await made.previews.link(made.sandbox.id, { port: 80 }, api, seen);
     const token = new URL(url).searchParams.get('svc_preview') ?? '';
@@ -72,7 +72,7 @@ describe('a link', () => {
     expect(other.control.previews.endOfToken(target, token)).toBeUndefined();
   });
 
-  it('is made for those who may see the sandbox, where there are previews', async () => {
+  it('is made only for callers who may see the sandbox, where previews are configured', async () => {
     const bare = await withSandbox({});
     expect(bare.sandbox.preview_domain).toBeUndefined();
     const link = () => bare.previews.link(bare.sandbox.id, { port: 80 }, api, seen);
@@ -90,7 +90,7 @@ describe('a link', () => {
 });
 
 describe('a connection', () => {
-  it('to a sandbox that is not there, or no more, is 502 with the same words', async () => {
+  it('to a missing or ended sandbox answers 502 with the same message', async () => {
     const { sandbox, previews, control } = await withSandbox(signed);
     await control.sandboxes.destroy(sandbox.id, api);
     const refusals = await Promise.all(
@@ -114,14 +114,14 @@ describe('a connection', () => {
     await expect(previews.open(target, forever)).rejects.toMatchObject({ status: 502 });
   });
 
-  it('to a port where nothing listens says so and does not have the sandbox examined', async () => {
+  it('to a port where nothing listens answers 502 without an inspection of the sandbox', async () => {
     const { sandbox, previews, provider } = await withSandbox(signed);
     const refusal = previews.open({ sandbox_id: sandbox.id, port: 81 }, forever);
     await expect(refusal).rejects.toMatchObject({ code: 'unavailable', status: 502 });
     expect(provider.calls.inspect).toBe(0);
   });
 
-  it('is not made where sandboxes share the network of the host', async () => {
+  it('is refused where sandboxes share the network of the host', async () => {
     const { config, store, clock } = world(signed);
     const row = { id: 'sb-a', provider: 'userspace', expires_at: '2030-01-01T00:00:00.000Z' };
     const made = previews({

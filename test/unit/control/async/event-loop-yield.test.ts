@@ -28,19 +28,19 @@ async function through(count: number, ms: number): Promise<number[]> {
   return after;
 }
 
-it('lets as many through in a turn as take 1 ms together', async () => {
+it('admits as many calls in a turn as take 1 ms together', async () => {
   const after = await through(20, 0.4);
   const each = after.map((sum, n) => sum - (after[n - 1] ?? 0));
   expect(Math.max(...each)).toBe(3);
   expect(after.at(-1)).toBe(20);
 });
 
-it('lets one through in each turn whose work lasts longer', async () => {
+it('admits one call in each turn when its work takes longer', async () => {
   const after = await through(5, 50);
   expect(after.slice(-4)).toEqual([2, 3, 4, 5]);
 });
 
-it('lets lines pass by turns, and within a line those who came first', async () => {
+it('alternates between lines, first come first served within a line', async () => {
   let elapsed = 0;
   const eventLoop = new EventLoopYield({ monotonic: () => elapsed });
   const passed: string[] = [];
@@ -68,7 +68,7 @@ it('lets lines pass by turns, and within a line those who came first', async () 
   );
 });
 
-it('lets a line of which none has passed in this round go before one that has', async () => {
+it('serves a line without a call in this round before one with a call', async () => {
   let elapsed = 0;
   const eventLoop = new EventLoopYield({ monotonic: () => elapsed });
   const passed: string[] = [];
@@ -84,13 +84,13 @@ it('lets a line of which none has passed in this round go before one that has', 
   expect(passed).toEqual(['hostile', 'ordinary', 'hostile']);
 });
 
-it('lets the first of a turn go on at once', () => {
+it('admits the first call of a turn at once', () => {
   const passed: string[] = [];
   new EventLoopYield({ monotonic: () => 0 }).enter('one', () => passed.push('one'));
   expect(passed).toEqual(['one']);
 });
 
-it('counts what promises do behind the first call', async () => {
+it('counts the work of promises behind the first call', async () => {
   let elapsed = 0;
   const eventLoop = new EventLoopYield({ monotonic: () => elapsed });
   let begun = 0;
@@ -108,6 +108,6 @@ it('counts what promises do behind the first call', async () => {
   expect(begun).toBe(1);
 });
 
-it('holds up nobody whose work takes no time', async () => {
+it('delays no call whose work takes no time', async () => {
   expect(await through(1000, 0)).toEqual([1000]);
 });

@@ -4,7 +4,7 @@ import { orSilence } from '../../../../src/control/async/silence.ts';
 import { fakeClock } from '../../../support/fakes/ports.ts';
 
 describe('orSilence', () => {
-  it('tells of every 15 s without a value, and gives the values in order', async () => {
+  it('reports every 15 s without a value, and yields the values in order', async () => {
     const clock = fakeClock();
     let give = (_: string) => {};
     async function* source() {
@@ -28,7 +28,7 @@ describe('orSilence', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  it('passes on how its source ends, and ends it when left', async () => {
+  it('passes on the end of its source, and ends the source when the reader leaves', async () => {
     const clock = fakeClock();
     async function* broken(): AsyncGenerator<string> {
       yield 'one';

@@ -39,7 +39,7 @@ const text = (all: ExecLine[], stream: string) =>
     .join('');
 
 describe('a plain exec', () => {
-  it('gives both outputs and the status; a non-zero one is no failure', async () => {
+  it('returns both outputs and the status; a non-zero status is not a failure', async () => {
     const { w, id } = await setUp({
       both: async ({ write }) => {
         await write('stdout', 'out');
@@ -57,7 +57,7 @@ describe('a plain exec', () => {
     ]);
   });
 
-  it('passes on what was asked: shell, env over the sandbox’s, workdir, input, deadline', async () => {
+  it('passes on the request: shell, env over the sandbox’s, workdir, input, deadline', async () => {
     const seen: unknown[] = [];
     const { w, id } = await setUp(
       {
@@ -86,7 +86,7 @@ describe('a plain exec', () => {
   it.each([
     ['detached', { detach: true }],
     ['on a terminal', { tty: { rows: 24, cols: 80 } }],
-  ])('%s has no deadline of its own but its owner’s', async (_name, how) => {
+  ])('%s without a deadline gets the one of its owner', async (_name, how) => {
     const deadlines: number[] = [];
     const seen: FakeProgram = async ({ spec }) => {
       deadlines.push(spec.timeoutMs ?? -1);
@@ -107,7 +107,7 @@ describe('a plain exec', () => {
     expect(deadlines).toEqual([0, 2000, 0]);
   });
 
-  it('refuses an Idempotency-Key where nobody keeps it', async () => {
+  it('refuses an Idempotency-Key where no result is kept', async () => {
     const { w, id } = await setUp();
     const request = { command: 'x', idempotencyKey: 'k' };
     const ways = [
@@ -122,7 +122,7 @@ describe('a plain exec', () => {
       });
   });
 
-  it('keeps each output up to the cap and says so', async () => {
+  it('keeps each output up to the cap and reports the cut', async () => {
     const { w, id } = await setUp(
       {
         much: async ({ write }) => {
@@ -143,7 +143,7 @@ describe('a plain exec', () => {
     });
   });
 
-  it('keeps what the ledger gives, and nothing after a gap', async () => {
+  it('keeps the output that the ledger admits, and nothing after a gap', async () => {
     const ledger = new ByteLedger(100_000, { monotonic: () => 0 });
     const others = ledger.open(SERVICE_ACCOUNT);
     others.grow(70_000);
@@ -165,7 +165,7 @@ describe('a plain exec', () => {
     expect(ledger.stats()).toMatchObject({ held_bytes: 0, refused_full_total: 2 });
   });
 
-  it('base64 carries every byte', async () => {
+  it('carries every byte as base64', async () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
     const { w, id } = await setUp({
       raw: async ({ write }) => {
@@ -177,7 +177,7 @@ describe('a plain exec', () => {
     expect(Buffer.from(stdout, 'base64')).toEqual(bytes);
   });
 
-  it('a deadline is 408 with what was said so far, and its own event', async () => {
+  it('answers 408 at the deadline with the output so far, and publishes an event', async () => {
     const { w, id } = await setUp({
       slow: async ({ write }) => {
         await write('stdout', 'so far');
@@ -203,7 +203,7 @@ describe('a plain exec', () => {
     [{ command: 'x', workdir: 'relative' }, 'bad_request'],
     [{ command: 'x', timeout: '1.5s' }, 'bad_request'],
     [{ command: 'x', timeout: '11m' }, 'resource_limit'],
-  ])('%j is %s and starts nothing', async (request, code) => {
+  ])('refuses %j with %s and starts nothing', async (request, code) => {
     const { w, id } = await setUp();
     expect(await failed(run(w, id, request))).toMatchObject({ code });
     expect((await execEvents(w)).map(({ type }) => type)).toEqual(
@@ -212,7 +212,7 @@ describe('a plain exec', () => {
     expect(w.provider.calls.attach).toBe(0);
   });
 
-  it('a caller who leaves kills it; that is not called a timeout', async () => {
+  it('is killed when its caller leaves, which does not count as a timeout', async () => {
     let killed = false;
     const { w, id } = await setUp({
       forever: ({ killed: signal }) =>
@@ -232,7 +232,7 @@ describe('a plain exec', () => {
     expect((await execEvents(w)).map(({ type }) => type)).toEqual(['exec.started', 'exec.failed']);
   });
 
-  it('50 at once share one session', async () => {
+  it('shares one session among 50 at once', async () => {
     const { w, id } = await setUp({
       id: async ({ spec, write }) => {
         await write('stdout', spec.exec_id);
@@ -246,7 +246,7 @@ describe('a plain exec', () => {
 });
 
 describe('a streamed exec', () => {
-  it('start, output in order, exit last', async () => {
+  it('yields the start, the output in order, and the exit last', async () => {
     const { w, id } = await setUp({
       talk: async ({ write }) => {
         await write('stdout', 'a');
@@ -264,7 +264,7 @@ describe('a streamed exec', () => {
     ]);
   });
 
-  it('lets a cut character wait for its rest, of each output for itself', async () => {
+  it('holds a cut character until its rest arrives, for each output separately', async () => {
     const euro = Buffer.from('€');
     const { w, id } = await setUp({
       cut: async ({ write }) => {
@@ -282,7 +282,7 @@ describe('a streamed exec', () => {
     expect(all.at(-1)?.stream).toBe('exit');
   });
 
-  it('joins small pieces up to 64 KiB, splits bigger ones, loses nothing', async () => {
+  it('joins small pieces up to 64 KiB, splits larger ones, and loses nothing', async () => {
     const { w, id } = await setUp({
       bulk: async ({ write }) => {
         await Promise.all(Array.from({ length: 5000 }, (_, i) => write('stdout', `${i}\n`)));
@@ -297,7 +297,7 @@ describe('a streamed exec', () => {
     expect(all.length).toBeLessThan(5000);
   });
 
-  it('a reader that stops stops the program', async () => {
+  it('stops the program while its reader stops', async () => {
     let written = 0;
     const { w, id } = await setUp({
       flood: async ({ write, killed }) => {
@@ -320,7 +320,7 @@ describe('a streamed exec', () => {
     expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'running' });
   });
 
-  it('says every 15 s of silence that it lives, also when only the end is awaited', async () => {
+  it('sends a keepalive every 15 s of silence, also while it waits only for the end', async () => {
     let end = () => {};
     const { w, id } = await setUp({
       quiet: ({ write }) =>
@@ -348,7 +348,7 @@ describe('a streamed exec', () => {
   });
 
   it.each(['utf8', 'base64'] as const)(
-    'a deadline is said on stderr and ends with 124 (%s)',
+    'reports a deadline on stderr and ends with 124 (%s)',
     async (encoding) => {
       const { w, id } = await setUp({
         slow: async () => ({ exit_code: 137, signal: 'SIGKILL', timed_out: true, duration_ms: 1000 }),
@@ -367,7 +367,7 @@ describe('a streamed exec', () => {
     },
   );
 
-  it('a lost sandbox is an error line, last', async () => {
+  it('ends with an error line when the sandbox is lost', async () => {
     const { w, id } = await setUp({
       forever: async ({ write }) => {
         await write('stdout', 'x');
@@ -387,7 +387,7 @@ describe('a streamed exec', () => {
     expect(all.filter(({ stream }) => stream === 'exit')).toEqual([]);
   });
 
-  it('what goes wrong before the first line is an ordinary refusal', async () => {
+  it('fails with an ordinary error before the first line', async () => {
     const { w, id } = await setUp();
     expect(await failed(w.control.exec.stream(id, { command: '' }, api, forever))).toMatchObject({
       code: 'bad_request',
@@ -400,7 +400,7 @@ describe('a streamed exec', () => {
     ).toMatchObject({ status: 429 });
   });
 
-  it('a caller who leaves ends the lines without a last word', async () => {
+  it('ends without a last line when its caller leaves', async () => {
     const { w, id } = await setUp({ forever: () => new Promise(() => {}) });
     const caller = new AbortController();
     const reading = lines(w, id, { command: 'forever' }, caller.signal);
@@ -411,7 +411,7 @@ describe('a streamed exec', () => {
 });
 
 describe('sessions', () => {
-  it('are closed after a minute without a call, not while one lasts', async () => {
+  it('are closed after a minute without a call, never during one', async () => {
     let end = () => {};
     const { w, id } = await setUp({
       slow: () =>
@@ -436,7 +436,7 @@ describe('sessions', () => {
     expect(w.provider.calls.attach).toBe(2);
   });
 
-  it('one that is over is opened again by the next call', async () => {
+  it('are opened again by the next call after their end', async () => {
     const { w, id } = await setUp({ x: async () => ({}) });
     await run(w, id, { command: 'x' });
     for (const io of w.fake.of(id).sessions) io.die();
@@ -445,7 +445,7 @@ describe('sessions', () => {
     expect(w.provider.calls.attach).toBe(2);
   });
 
-  it('a caller who leaves while it opens does not take it from the others', async () => {
+  it('stay open for others when the caller leaves during the opening', async () => {
     const { w, id } = await setUp({ x: async () => ({}) });
     w.provider.decide = (operation) => (operation === 'attach' ? 'late' : undefined);
     const caller = new AbortController();
@@ -459,7 +459,7 @@ describe('sessions', () => {
     expect(w.provider.calls.attach).toBe(1);
   });
 
-  it('none is left open when the service stops', async () => {
+  it('are all closed when the service stops', async () => {
     const { w, id } = await setUp({ x: async () => ({}) });
     await w.control.start();
     await run(w, id, { command: 'x' });
@@ -475,7 +475,7 @@ describe('sessions', () => {
 describe('a sandbox that does not answer', () => {
   const state = async (w: World, id: string) => (await w.store.sandboxes.get(id))?.state;
 
-  it('is unhealthy, is tried all the same, and is running when it answers again', async () => {
+  it('is unhealthy, still gets calls, and is running once it answers again', async () => {
     const { w, id } = await setUp({ x: async () => ({}) });
     w.fake.of(id).answers = false;
     expect(await failed(run(w, id, { command: 'x' }))).toMatchObject({ code: 'unavailable' });
@@ -487,7 +487,7 @@ describe('a sandbox that does not answer', () => {
     expect(await state(w, id)).toBe('running');
   });
 
-  it('is found well again by the reconciliation, too', async () => {
+  it('is found healthy again by the reconciliation, too', async () => {
     const { w, id } = await setUp({ x: async () => ({}) });
     await w.control.start();
     w.fake.of(id).answers = false;
@@ -497,7 +497,7 @@ describe('a sandbox that does not answer', () => {
     expect(await state(w, id)).toBe('running');
   });
 
-  it('because its runtime is gone ends as lost, and the caller is told', async () => {
+  it('because its runtime is gone ends as lost, and the caller gets the reason', async () => {
     const { w, id } = await setUp({ x: async () => ({}) });
     w.fake.crash(id);
     const call = () => failed(run(w, id, { command: 'x' }));
@@ -514,7 +514,7 @@ describe('a sandbox that does not answer', () => {
     expect(types.slice(-2)).toEqual(['sandbox.error', 'sandbox.destroyed']);
   });
 
-  it('in the middle of a call is noticed without another one', async () => {
+  it('during a call is noticed without another call', async () => {
     const { w, id } = await setUp({ forever: () => new Promise(() => {}) });
     const running = failed(run(w, id, { command: 'forever' }));
     await w.clock.advance(0);
@@ -525,7 +525,7 @@ describe('a sandbox that does not answer', () => {
     expect(await state(w, id)).toBe('destroyed');
   });
 
-  it('and is there again a second later lives on', async () => {
+  it('and exists again a second later stays alive', async () => {
     const { w, id } = await setUp({ x: async () => ({}) });
     const { inspect } = w.fake;
     w.fake.inspect = async () => 'gone';
@@ -546,7 +546,7 @@ describe('a sandbox that does not answer', () => {
     ['an exec', (w, id) => run(w, id, { command: 'forever' })],
     ['a view of an exec', (w, id) => w.control.exec.output({ id, exec_id: 'ex-1' }, {}, api, forever)],
     ['the console', (w, id) => w.control.logs.read(id, 10, api, forever, roomy)],
-  ])('because it is being destroyed says so: %s', async (_, call) => {
+  ])('because it is being destroyed gives this reason: %s', async (_, call) => {
     const { w, id } = await setUp({ forever: () => new Promise(() => {}), x: async () => ({}) });
     await run(w, id, { command: 'x' });
     for (const io of w.fake.of(id).sessions) {
@@ -563,7 +563,7 @@ describe('a sandbox that does not answer', () => {
     expect(await calling).toMatchObject({ code: 'not_found', details: { end_reason: 'destroyed' } });
   });
 
-  it('is left as it is while the provider does not say', async () => {
+  it('keeps its state while the provider does not answer', async () => {
     const { w, id } = await setUp();
     w.provider.decide = (operation) =>
       operation === 'attach' || operation === 'inspect' ? 'fail' : undefined;
@@ -573,7 +573,7 @@ describe('a sandbox that does not answer', () => {
 });
 
 describe('a sandbox that is not running', () => {
-  it('creating and destroying are conflict', async () => {
+  it('answers conflict while it is creating or destroying', async () => {
     const w = world();
     w.provider.decide = (operation) => (operation === 'create' ? 'late' : 'fail');
     const spawned = w.control.sandboxes.spawn({}, api, {}, forever);

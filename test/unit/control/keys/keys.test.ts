@@ -16,7 +16,7 @@ const start = async () => {
 };
 
 describe('creation', () => {
-  it('shows the key once and stores its hash alone', async () => {
+  it('shows the key once and stores only its hash', async () => {
     const { w, keys, found } = await start();
     const made = await keys.create({ name: 'ci', owner_id: ' ann ', scopes: ['use', 'read'] }, admin);
     const { secret, ...shown } = made;
@@ -35,8 +35,12 @@ describe('creation', () => {
     ['a name in use', { name: 'ci' }, 'conflict'],
     ['the form of an id', { name: 'key-abcdefghijkl' }, 'bad_request'],
     ['the form of a key', { name: `e2b_${'0a'.repeat(20)}` }, 'bad_request'],
-    ['an owner who administers', { name: 'x', owner_id: 'ann', scopes: ['admin' as const] }, 'bad_request'],
-    ['a bad owner', { name: 'x', owner_id: 'a/b' }, 'bad_request'],
+    [
+      'an owner with the admin scope',
+      { name: 'x', owner_id: 'ann', scopes: ['admin' as const] },
+      'bad_request',
+    ],
+    ['an invalid owner', { name: 'x', owner_id: 'a/b' }, 'bad_request'],
   ])('refuses %s', async (_what, request, code) => {
     const { keys } = await start();
     await keys.create({ name: 'ci' }, admin);
@@ -52,14 +56,14 @@ describe('creation', () => {
     await keys.create({ name: 'k', owner_id: 'bob' }, admin);
   });
 
-  it('makes keys of the other form', async () => {
+  it('creates keys of the E2B form', async () => {
     const { keys } = await start();
     const { secret } = await keys.create({ name: 'ci', format: 'e2b' }, admin);
     expect(secret).toMatch(/^e2b_[0-9a-f]{40}$/);
     expect((await keys.rotate('ci', {})).secret).toMatch(/^e2b_[0-9a-f]{40}$/);
   });
 
-  it('ends with its time, to the millisecond', async () => {
+  it('makes a key that expires to the millisecond', async () => {
     const { w, keys, found, endOf } = await start();
     const { secret, expires_at } = await keys.create({ name: 'ci', ttl: '1h' }, admin);
     expect(expires_at).toBe(stamp(3600));
@@ -87,7 +91,7 @@ describe('rotation', () => {
     expect(await keys.get('ci')).not.toHaveProperty('previous_until');
   });
 
-  it('ends everything before at once without an overlap', async () => {
+  it('ends all earlier keys at once without an overlap', async () => {
     const { keys, found } = await start();
     const first = await keys.create({ name: 'ci' }, admin);
     const second = await keys.rotate('ci', {});
@@ -95,7 +99,7 @@ describe('rotation', () => {
     expect([first, second, third].map(({ secret }) => found(secret))).toEqual([undefined, undefined, 'ci']);
   });
 
-  it('is refused while one is open, unless its new key is replaced', async () => {
+  it('is refused during an overlap, unless it replaces the new key', async () => {
     const { keys, found } = await start();
     const first = await keys.create({ name: 'ci' }, admin);
     await expect(keys.rotate('ci', { replace: true })).rejects.toMatchObject({ code: 'conflict' });
@@ -109,7 +113,7 @@ describe('rotation', () => {
     expect(next.previous_until).toBe(lost.previous_until);
   });
 
-  it('has a longest overlap', async () => {
+  it('limits the overlap', async () => {
     const { keys } = await start();
     await keys.create({ name: 'ci' }, admin);
     await expect(keys.rotate('ci', { overlap: '721h' })).rejects.toMatchObject({ code: 'bad_request' });
@@ -117,7 +121,7 @@ describe('rotation', () => {
 });
 
 describe('revocation', () => {
-  it('holds at once, and the key stays listed for 30 days', async () => {
+  it('applies at once, and the key stays listed for 30 days', async () => {
     const { w, keys, found, endOf } = await start();
     const first = await keys.create({ name: 'ci' }, admin);
     const { secret } = await keys.rotate('ci', {});
@@ -149,7 +153,7 @@ describe('the ring', () => {
   const digest = Buffer.from('ab'.repeat(32), 'hex');
   const hash = digest.toString('hex');
 
-  it('sees within 2 s what another process changes', async () => {
+  it('sees a change of another process within 2 s', async () => {
     const { deps, store, ring: keys } = await ring();
     const key = keyRecord({ hash });
     await store.create(key, BOUNDS);
@@ -169,7 +173,7 @@ describe('the ring', () => {
     expect(ended).toBe(1);
   });
 
-  it('calls its listeners when a key ends by time', async () => {
+  it('calls its listeners when a key expires', async () => {
     const { deps, store, ring: keys } = await ring();
     await store.create(keyRecord({ hash, expires_at: stamp(5) }), BOUNDS);
     await deps.clock.advance(1000);

@@ -21,7 +21,7 @@ const advance = async (w: World, ms: number) => {
 };
 
 describe.each([2 * HOUR, -2 * HOUR])('a wall clock that is set by %i ms', (by) => {
-  it('ends nothing early and lets nothing live longer', async () => {
+  it('ends no sandbox early or late', async () => {
     const w = world();
     await w.control.start();
     const id = await spawn(w, '1h');
@@ -36,7 +36,7 @@ describe.each([2 * HOUR, -2 * HOUR])('a wall clock that is set by %i ms', (by) =
     expect(lives(w)).toBe(0);
   });
 
-  it('changes nothing before it is noticed, for sandboxes there are and for new ones', async () => {
+  it('changes nothing before it is noticed, for existing and for new sandboxes', async () => {
     const w = world();
     await w.control.start();
     await spawn(w, '1h');
@@ -51,7 +51,7 @@ describe.each([2 * HOUR, -2 * HOUR])('a wall clock that is set by %i ms', (by) =
     expect(lives(w)).toBe(1);
   });
 
-  it('leaves extensions as long as they were', async () => {
+  it('keeps the length of extensions', async () => {
     const w = world();
     await w.control.start();
     const id = await spawn(w, '10m');
@@ -63,7 +63,7 @@ describe.each([2 * HOUR, -2 * HOUR])('a wall clock that is set by %i ms', (by) =
     expect(await leftMs(w, id)).toBe(HOUR);
   });
 
-  it('is found out by the next server of this boot', async () => {
+  it('is noticed by the next server of this boot', async () => {
     const w = world();
     await w.control.start();
     const id = await spawn(w, '1h');
@@ -91,7 +91,7 @@ describe.each([2 * HOUR, -2 * HOUR])('a wall clock that is set by %i ms', (by) =
     expect(await w.store.clock.mark()).toMatchObject({ boot_id: 'boot-2' });
   });
 
-  it('is kept once although the answer of the store is lost', async () => {
+  it('is recorded once although the answer of the store is lost', async () => {
     const w = world();
     const { set } = w.store.clock;
     await w.control.start();
@@ -109,7 +109,7 @@ describe.each([2 * HOUR, -2 * HOUR])('a wall clock that is set by %i ms', (by) =
 });
 
 describe('a wall clock that is slewed', () => {
-  it('is followed as it goes, and no start takes it for a step', async () => {
+  it('is followed continuously, and no start treats it as a step', async () => {
     const w = world();
     await w.control.start();
     const id = await spawn(w, '2h');
@@ -125,7 +125,7 @@ describe('a wall clock that is slewed', () => {
   });
 });
 
-it('a clock that nobody sets is written down once', async () => {
+it('an unchanged clock is recorded once', async () => {
   const w = world();
   const { set } = w.store.clock;
   let writes = 0;

@@ -18,7 +18,7 @@ const actions = async (w: World) =>
   (await w.events()).filter(({ type }) => type === 'reconcile.action').map(({ data }) => data?.action);
 
 describe('a restart', () => {
-  it('settles rows of every state, with and without their runtime', async () => {
+  it('settles rows of every state, with and without a runtime', async () => {
     const w = world();
     const ids: Record<string, string> = {};
     for (const state of ['creating', 'running', 'unhealthy', 'destroying'] as const)
@@ -51,7 +51,7 @@ describe('a restart', () => {
     ]);
   });
 
-  it('what was acknowledged is there and answers', async () => {
+  it('keeps every acknowledged sandbox answering', async () => {
     const w = world();
     const ids = [];
     for (let i = 0; i < 20; i++) ids.push(await spawn(w));
@@ -64,7 +64,7 @@ describe('a restart', () => {
     expect(w.fake.made).toHaveLength(20);
   });
 
-  it('clears runtimes without a row, also young ones, and of another epoch', async () => {
+  it('removes runtimes without a row, also young ones and those of another epoch', async () => {
     const w = world();
     const id = await spawn(w);
     w.fake.plant('sb-nobody');
@@ -79,7 +79,7 @@ describe('a restart', () => {
     expect(last?.type).toBe('sandbox.destroyed');
   });
 
-  it('a creating one that cannot be confirmed gone is tried until it is', async () => {
+  it('retries the end of an unfinished spawn until its runtime is gone', async () => {
     const w = world();
     const id = await put(w, {});
     w.fake.plant(id);
@@ -93,7 +93,7 @@ describe('a restart', () => {
 });
 
 describe('every 30 s', () => {
-  it('finds what died behind our back', async () => {
+  it('finds sandboxes that died unnoticed', async () => {
     const w = world();
     await w.control.start();
     const [killed, removed, well] = [await spawn(w), await spawn(w), await spawn(w)];
@@ -108,7 +108,7 @@ describe('every 30 s', () => {
     expect((await w.events()).filter(({ type }) => type === 'sandbox.error')).toHaveLength(2);
   });
 
-  it('spares young runtimes without a row, for a minute', async () => {
+  it('keeps young runtimes without a row for a minute', async () => {
     const w = world();
     await w.control.start();
     await w.clock.advance(25_000);
@@ -119,7 +119,7 @@ describe('every 30 s', () => {
     expect(w.fake.runtimes.size).toBe(0);
   });
 
-  it('spares none for longer because its stamp lies in the future', async () => {
+  it('removes a runtime without a row although its start lies in the future', async () => {
     const w = world();
     await w.control.start();
     w.fake.plant('sb-nobody').created_at = '2999-01-01T00:00:00.000Z';
@@ -127,7 +127,7 @@ describe('every 30 s', () => {
     expect(w.fake.runtimes.size).toBe(0);
   });
 
-  it('a provider that is down is skipped: no row is touched, nothing is destroyed', async () => {
+  it('skips a provider that is down: changes no row and destroys nothing', async () => {
     const w = world();
     await w.control.start();
     const id = await spawn(w);
@@ -138,7 +138,7 @@ describe('every 30 s', () => {
     expect(w.provider.calls.destroy).toBe(0);
   });
 
-  it('an empty list alone is not believed', async () => {
+  it('does not trust an empty list alone', async () => {
     const w = world();
     await w.control.start();
     const id = await spawn(w);
@@ -148,7 +148,7 @@ describe('every 30 s', () => {
     expect(w.fake.runtimes.size).toBe(1);
   });
 
-  it('leaves alone what is being created, also when that takes long', async () => {
+  it('leaves a spawn in progress alone, also a slow one', async () => {
     const w = world();
     await w.control.start();
     w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
@@ -161,7 +161,7 @@ describe('every 30 s', () => {
     expect(w.fake.runtimes.size).toBe(1);
   });
 
-  it('one whose spawn comes through while it is being looked at is not abandoned', async () => {
+  it('keeps a sandbox whose spawn finishes during the comparison', async () => {
     for (let step = 0; step < 30; step++) {
       const w = world();
       await w.control.start();
@@ -182,7 +182,7 @@ describe('every 30 s', () => {
     }
   });
 
-  it('one whose spawn comes through between two looks at it is not abandoned', async () => {
+  it('keeps a sandbox whose spawn finishes between two comparisons', async () => {
     const w = world();
     await w.control.start();
     w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
@@ -204,7 +204,7 @@ describe('every 30 s', () => {
 });
 
 describe('a provider that was taken out of the configuration', () => {
-  it('keeps no place by what was to end, and what runs until it ends', async () => {
+  it('frees the capacity of rows that were ending, and keeps that of running ones', async () => {
     const w = world({ defaults: { max_sandboxes: 4 } });
     const of = { provider: 'container' } as const;
     const unconfirmed = await put(w, { ...of, state: 'destroying', end_reason: 'spawn_failed' });
@@ -238,20 +238,20 @@ describe('a provider that does not answer', () => {
   };
   const outage = new ServiceError('unavailable', 'The engine cannot be reached.');
 
-  it('is a line of information while nothing uses it', async () => {
+  it('is logged as information while nothing uses it', async () => {
     const w = world({ providers: { default: 'container' } });
     w.provider.list = () => Promise.reject(outage);
     expect(await levelOf(w)).toBe('info');
   });
 
-  it('is a warning while sandboxes depend on it', async () => {
+  it('is logged as a warning while sandboxes depend on it', async () => {
     const w = world({ providers: { default: 'container' } });
     await put(w, { state: 'running', provider: w.fake.kind });
     w.provider.list = () => Promise.reject(outage);
     expect(await levelOf(w)).toBe('warn');
   });
 
-  it('is a warning where it is the default', async () => {
+  it('is logged as a warning where it is the default', async () => {
     const w = world({ providers: { default: 'userspace' } });
     w.provider.list = () => Promise.reject(outage);
     expect(await levelOf(w)).toBe('warn');

@@ -15,7 +15,7 @@ const end = async (w: World, id: string) => {
   return `${row?.state} ${row?.end_reason ?? ''}`.trim();
 };
 
-it('a death that is told is known a second later, and told', async () => {
+it('a reported death ends the sandbox a second later, with an event', async () => {
   const w = await started();
   const [dead, removed, well] = [await spawn(w), await spawn(w), await spawn(w)];
   w.fake.crash(dead);
@@ -42,7 +42,7 @@ it('a death that is told is known a second later, and told', async () => {
   expect(w.fake.runtimes.size).toBe(1);
 });
 
-it('the death of a VM that is told ends all in it, and nobody in another', async () => {
+it('the reported death of a VM ends only the sandboxes in it', async () => {
   const w = world({ pool: { enabled: true, max_vms: 2, max_users_per_vm: 2 } });
   await w.control.start();
   await w.clock.advance(0);
@@ -67,7 +67,7 @@ it('the death of a VM that is told ends all in it, and nobody in another', async
   expect([...w.fake.runtimes.values()].map(({ id }) => id)).toEqual([cid.vm]);
 });
 
-it('news that is false, of another epoch or of nobody changes nothing', async () => {
+it('reports that are false, of another epoch or of an unknown sandbox change nothing', async () => {
   const w = await started();
   const id = await spawn(w);
   const before = w.provider.calls.inspect;
@@ -81,7 +81,7 @@ it('news that is false, of another epoch or of nobody changes nothing', async ()
   expect(await end(w, id)).toBe('running');
 });
 
-it('a thousand events of one sandbox are one look', async () => {
+it('a thousand events of one sandbox cause fewer than three inspections', async () => {
   const w = await started();
   const id = await spawn(w);
   const before = w.provider.calls.inspect;
@@ -90,7 +90,7 @@ it('a thousand events of one sandbox are one look', async () => {
   expect(w.provider.calls.inspect - before).toBeLessThan(3);
 });
 
-it('opens a lost source again, ever more slowly, and looks for what was missed', async () => {
+it('a lost source is reopened with growing delays, and missed ends are found', async () => {
   const w = await started();
   await w.clock.advance(2000);
   const id = await spawn(w);
@@ -123,7 +123,7 @@ it('a source that lasted is opened again after a second', async () => {
   }
 });
 
-it('a stop ends the watching', async () => {
+it('a stop ends the watch', async () => {
   const w = await started();
   const stopped = w.control.stop();
   await w.clock.advance(0);

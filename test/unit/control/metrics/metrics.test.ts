@@ -34,8 +34,8 @@ async function samples({ control }: World, name: string): Promise<Record<string,
   );
 }
 
-describe('what happens is counted', () => {
-  it('spawns, commands, events, requests', async () => {
+describe('counters', () => {
+  it('count spawns, commands, events and requests', async () => {
     const made = await used();
     expect(await samples(made, 'svc_admission_total')).toEqual({ '{decision="allowed",reason="none"}': 2 });
     const spawns = await samples(made, 'svc_spawn_duration_seconds_count');
@@ -60,7 +60,7 @@ describe('what happens is counted', () => {
     });
   });
 
-  it('refusals by their reason, and readers', async () => {
+  it('count refusals by reason, and readers', async () => {
     const made = await used({ defaults: { max_sandboxes: 2 } });
     await expect(made.control.sandboxes.spawn({}, api, {}, forever)).rejects.toThrow();
     expect(await samples(made, 'svc_admission_total')).toEqual({
@@ -73,7 +73,7 @@ describe('what happens is counted', () => {
     expect(await samples(made, 'svc_event_subscribers')).toEqual({ '': 0 });
   });
 
-  it('spawns that wait: decided twice, counted once in each place', async () => {
+  it('count queued spawns once in each metric', async () => {
     const limits = { max_sandboxes: 1, max_spawn_queue: 2, spawn_queue_timeout: '30s' };
     const made = world({ defaults: { spawn_overflow: 'queue', ...limits } });
     const spawn = (ttl = '1h') => made.control.sandboxes.spawn({ ttl }, api, {}, forever);
@@ -110,11 +110,11 @@ describe('what happens is counted', () => {
     });
   });
 
-  it('a queue that is switched off as one without room', async () => {
+  it('count a disabled queue as one without capacity', async () => {
     expect(await samples(world(), 'svc_spawn_queue_capacity')).toEqual({ '': 0 });
   });
 
-  it('calls that the rate limit counts, by what became of them', async () => {
+  it('count rate-limited calls by their outcome', async () => {
     const made = world({ rate_limit: { enabled: true, burst: 2, requests_per_minute: 1 } });
     const { rates } = made.control;
     const [caller, guesser] = [rates.bucket('caller'), rates.bucket('guesser')];
@@ -134,7 +134,7 @@ describe('what happens is counted', () => {
     expect((await samples(made, 'svc_rate_limit_requests_total'))['{outcome="allowed"}']).toBe(2);
   });
 
-  it('bytes kept for calls, and takings that were refused', async () => {
+  it('count bytes held for calls, and refused holds', async () => {
     const made = await used();
     const hold = made.ledger.open({ name: `owner ${OWNER}`, isOwner: true });
     hold.grow(5_000_000);
@@ -156,7 +156,7 @@ describe('what happens is counted', () => {
     expect(await samples(made, 'svc_buffer_bytes')).toEqual({ '': 0 });
   });
 
-  it('ready sandboxes, and who found one', async () => {
+  it('count ready sandboxes, and spawns that got one', async () => {
     const made = world();
     await made.control.start();
     await made.control.templates.create({ name: 'warm', image: 'host', prewarm: 2 }, admin);
@@ -182,7 +182,7 @@ describe('what happens is counted', () => {
     await made.control.stop();
   });
 
-  it('quotas, without their owners', async () => {
+  it('count quotas without their owners', async () => {
     const made = world();
     const limits = { max_sandboxes: 3, max_ttl: '0s', max_exec_timeout: '1h' };
     await made.control.quotas.put(OWNER, limits, admin);
@@ -195,7 +195,7 @@ describe('what happens is counted', () => {
     expect((await made.control.metrics.body()).quotas).toMatchObject({ total: 1, with_max_exec_timeout: 1 });
   });
 
-  it('orphans that are destroyed', async () => {
+  it('count destroyed orphans', async () => {
     const made = world();
     await made.fake.create(
       {
@@ -215,7 +215,7 @@ describe('what happens is counted', () => {
   });
 });
 
-it('says the same in JSON', async () => {
+it('the JSON body has the same values', async () => {
   const made = await used();
   const { control, clock } = made;
   const reader = await control.events.subscribe({}, api);
@@ -236,7 +236,7 @@ it('says the same in JSON', async () => {
   reader.end();
 });
 
-it('counts rows at most every five seconds', async () => {
+it('rows are counted at most every five seconds', async () => {
   const made = await used();
   await made.control.metrics.body();
   await made.control.sandboxes.spawn({}, api, {}, forever);
@@ -246,7 +246,7 @@ it('counts rows at most every five seconds', async () => {
 });
 
 describe('the text', () => {
-  it('holds every family once, with help and type, and no word of a stranger', async () => {
+  it('holds every family once, with help and type, and no text from a caller', async () => {
     const { text, type } = await (await used()).control.metrics.text();
     expect(type).toMatch(/^text\/plain; version=0\.0\.4/);
     for (const [name, { help, type: kind }] of Object.entries(METRICS)) {
@@ -272,7 +272,7 @@ describe('the text', () => {
 });
 
 describe('event loop lag', () => {
-  it('is what exceeds the sampling interval', async () => {
+  it('is the time beyond the sampling interval', async () => {
     const metrics = new Metrics();
     metrics.watchProcess();
     const lag = async (part: string) => {
@@ -295,7 +295,7 @@ describe('event loop lag', () => {
 });
 
 describe('diagnostics', () => {
-  it('add build, limits and what to read', async () => {
+  it('add the build, the limits and links to documents', async () => {
     const made = await used();
     const body = await made.control.metrics.diagnostics({ logs: false });
     expect(body).toMatchObject({

@@ -20,8 +20,8 @@ const vmOf = async (w: World, id: string) => (await w.store.sandboxes.get(id))?.
 const runtimes = (w: World) => [...w.fake.runtimes.values()].map(({ id }) => id);
 const status = (w: World) => w.control.pool.status();
 
-describe('a place in a VM', () => {
-  it('is where its user has others, else in the first VM with room, else in a new one', async () => {
+describe('a slot in a VM', () => {
+  it('is in the VM of its user, else in the first VM with capacity, else in a new one', async () => {
     const w = pooled();
     const ids: string[] = [];
     for (const user of ['ann', 'bob', 'cid', 'ann']) ids.push((await spawn(w, user)).id);
@@ -35,7 +35,7 @@ describe('a place in a VM', () => {
     });
   });
 
-  it('tells in health what its VM lacks, for as long as that is there', async () => {
+  it('shows the limitations of its VM in health, for as long as the VM exists', async () => {
     const w = pooled();
     const create = w.fake.create;
     w.provider.create = async (spec, signal) => ({
@@ -51,7 +51,7 @@ describe('a place in a VM', () => {
     expect(id).toMatch(/^sb-/);
   });
 
-  it('is made once by many who come at once', async () => {
+  it('makes one VM for many users at once', async () => {
     const w = pooled({}, { max_users_per_vm: 10 });
     const many = Array.from({ length: 10 }, (_, n) => spawn(w, `user-${n}`));
     expect(await Promise.all(many)).toHaveLength(10);
@@ -60,7 +60,7 @@ describe('a place in a VM', () => {
     expect(new Set(vm?.everTenants).size).toBe(10);
   });
 
-  it('has a uid that nobody there had before', async () => {
+  it('has a uid that no earlier tenant of the VM had', async () => {
     const w = pooled();
     const kept = await spawn(w, 'ann');
     for (let n = 0; n < 5; n += 1) await destroy(w, 'bob', (await spawn(w, 'bob')).id);
@@ -70,7 +70,7 @@ describe('a place in a VM', () => {
     expect([...(vm?.tenants ?? [])]).toEqual([(await w.store.sandboxes.get(kept.id))?.uid]);
   });
 
-  it('is refused when all are taken, by the rule of the queue', async () => {
+  it('is refused when all are taken, unless spawns queue', async () => {
     const w = pooled({}, { max_vms: 1, max_users_per_vm: 1 });
     await spawn(w, 'ann');
     await spawn(w, 'ann');
@@ -80,7 +80,7 @@ describe('a place in a VM', () => {
     });
   });
 
-  it('is waited for where spawns queue, and given when the last of a VM has gone', async () => {
+  it('is queued for, and given when the last sandbox of a VM ends', async () => {
     const w = pooled({ spawn_overflow: 'queue' }, { max_vms: 1, max_users_per_vm: 1 });
     await w.control.start();
     const first = await spawn(w, 'ann');
@@ -93,7 +93,7 @@ describe('a place in a VM', () => {
     await w.control.stop();
   });
 
-  it('holds up none who have one already while others wait for one', async () => {
+  it('does not delay users who have a VM while others wait for one', async () => {
     const w = pooled({ spawn_overflow: 'queue', max_sandboxes: 3 }, { max_vms: 1, max_users_per_vm: 2 });
     const bobs = [await spawn(w, 'ann'), await spawn(w, 'bob')][1]!;
     const started: string[] = [];
@@ -120,7 +120,7 @@ describe('a place in a VM', () => {
   });
 });
 
-describe('what a user must say, and may not choose', () => {
+describe('the spawn of a user', () => {
   it.each([
     [{ image: 'other' }, 'image'],
     [{ provider: 'container' }, 'provider'],
@@ -133,17 +133,17 @@ describe('what a user must say, and may not choose', () => {
     expect(runtimes(w)).toEqual([]);
   });
 
-  it('takes its own image and provider, and says what it shares', async () => {
+  it('accepts the image and provider of the pool, and warns about shared limits', async () => {
     const sandbox = await spawn(pooled(), 'ann', { image: 'host', provider: 'userspace', memory_mb: 16 });
     expect(sandbox.warnings).toEqual([expect.stringMatching(/^memory_mb: /)]);
   });
 
-  it('refuses nobody, also where the edge let them through', async () => {
+  it('is refused without a user, also where the HTTP layer admitted it', async () => {
     const nobody = pooled().control.sandboxes.spawn({}, admin, {}, forever);
     await expect(nobody).rejects.toMatchObject({ code: 'bad_request', message: 'X-User-ID is missing.' });
   });
 
-  it('cannot be switched on where nothing can host it', () => {
+  it('fails at the start where no provider can host the pool', () => {
     const w = world();
     const alone = () => world({ pool: POOL, providers: { default: 'container' } as never });
     expect(w.provider.hostsPools).toBe(true);
@@ -151,8 +151,8 @@ describe('what a user must say, and may not choose', () => {
   });
 });
 
-describe('others', () => {
-  it('are not there: neither their sandboxes nor the VMs', async () => {
+describe('the sandboxes and VMs of others', () => {
+  it('are hidden', async () => {
     const w = pooled();
     const [ann, bob] = [await spawn(w, 'ann'), await spawn(w, 'bob')];
     await expect(w.control.sandboxes.get(ann.id, owned('bob'))).rejects.toMatchObject({ status: 404 });
@@ -185,7 +185,7 @@ describe('a VM', () => {
     expect(await status(w)).toMatchObject({ vms: 0, total_users: 0 });
   });
 
-  it('goes on over a restart, with those in it', async () => {
+  it('survives a restart with its sandboxes', async () => {
     const w = pooled();
     const ann = await spawn(w, 'ann');
     await w.restart();
@@ -199,7 +199,7 @@ describe('a VM', () => {
     await w.control.stop();
   });
 
-  it('that a server left unmade takes nobody after a restart: what was asked for may still come', async () => {
+  it('that a server left unfinished gets no users after a restart: its runtime may still arrive', async () => {
     const w = pooled();
     // One runtime of the old server is late, the comparison at the start hears of none.
     w.provider.decide = (operation, call) =>
@@ -220,7 +220,7 @@ describe('a VM', () => {
     await w.control.stop();
   });
 
-  it('that a server left unmade and that cannot be retired yet takes nobody, and ends with the next look', async () => {
+  it('that a server left unfinished and cannot retire yet gets no users, and ends at the next comparison', async () => {
     const w = pooled();
     await spawn(w, 'ann');
     const [vm] = await w.store.pool.all();
@@ -240,7 +240,7 @@ describe('a VM', () => {
     expect([runtimes(w), await w.store.pool.all()]).toEqual([[], []]);
   });
 
-  it('is not made again for who was given a place while it was being made', async () => {
+  it('is not created again for a user who joined during its creation', async () => {
     const w = pooled();
     await spawn(w, 'ann');
     const [vm] = await w.store.pool.all();
@@ -252,7 +252,7 @@ describe('a VM', () => {
     expect(w.fake.made).toHaveLength(1);
   });
 
-  it('that cannot be made takes its spawn with it and leaves nothing', async () => {
+  it('that cannot be created fails its spawn and leaves nothing behind', async () => {
     const w = pooled();
     w.provider.decide = (operation) => (operation === 'create' ? 'fail' : undefined);
     await expect(spawn(w, 'ann')).rejects.toMatchObject({ code: 'provider_error' });

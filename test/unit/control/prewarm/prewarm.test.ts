@@ -27,7 +27,7 @@ async function warmed(config = {}, template: Partial<TemplateCreate> = {}): Prom
 }
 
 describe('a template with prewarm', () => {
-  it('has so many ready, in nobody\u2019s sight, and told to nobody', async () => {
+  it('keeps that many ready, hidden from all callers and events', async () => {
     const w = await warmed({}, { prewarm: 3 });
     expect(await readyIds(w)).toEqual(ids(w));
     expect(ids(w)).toHaveLength(3);
@@ -41,7 +41,7 @@ describe('a template with prewarm', () => {
     expect(w.fake.made).toHaveLength(3);
   });
 
-  it('gives one to a spawn at once, as if it had just been made for it, and makes another', async () => {
+  it('gives one to a spawn at once, as if newly created, and creates another', async () => {
     const w = await warmed();
     const before = ids(w);
     await w.clock.advance(3_600_000);
@@ -71,7 +71,7 @@ describe('a template with prewarm', () => {
     expect(ids(w)).toEqual((await readyIds(w)).sort());
   });
 
-  it('is of use to POST /sandboxes too, and to overrides that change nothing of its shape', async () => {
+  it('serves POST /sandboxes too, and overrides that do not change its shape', async () => {
     const w = await warmed();
     const before = ids(w);
     const one = await w.control.sandboxes.spawn({ template: 'py', memory_mb: 512 }, api, {}, forever);
@@ -79,7 +79,7 @@ describe('a template with prewarm', () => {
   });
 
   it.each([{ memory_mb: 64 }, { vcpus: 2 }, { network: 'none' as const }])(
-    'leaves a spawn with %o to the cold way',
+    'creates a new sandbox for a spawn with %o',
     async (overrides) => {
       const w = await warmed();
       const before = ids(w);
@@ -88,7 +88,7 @@ describe('a template with prewarm', () => {
     },
   );
 
-  it('has run its setup already, and env that setup saw is part of the shape', async () => {
+  it('has finished its setup, and the env of setup is part of the shape', async () => {
     const w = world();
     let runs = 0;
     w.fake.programs.set('s', async () => {
@@ -105,7 +105,7 @@ describe('a template with prewarm', () => {
     expect(before).not.toContain((await spawn(w, { env: { A: '2' } })).id);
   });
 
-  it('tells what differs from what was asked, as when it was made', async () => {
+  it('reports the differences from the request that its creation reported', async () => {
     const w = world();
     const create = w.fake.create;
     w.provider.create = async (spec, signal) => ({ ...(await create(spec, signal)), warnings: ['cut.'] });
@@ -130,7 +130,7 @@ describe('a template with prewarm', () => {
     expect((await w.control.sandboxes.list({}, api)).sandboxes).toHaveLength(1);
   });
 
-  it('gives each to one of many at once', async () => {
+  it('gives each sandbox to one of many simultaneous spawns', async () => {
     const w = await warmed({}, { prewarm: 5 });
     const made = await Promise.all(Array.from({ length: 30 }, () => spawn(w)));
     expect(new Set(made.map(({ id }) => id)).size).toBe(30);
@@ -141,14 +141,14 @@ describe('a template with prewarm', () => {
 });
 
 describe('caps', () => {
-  it('leave no room for warm ones beside sandboxes', async () => {
+  it('count ready sandboxes together with all others', async () => {
     const w = await warmed({ defaults: { max_sandboxes: 3 } }, { prewarm: 5 });
     expect(ids(w)).toHaveLength(3);
     await w.clock.advance(60_000);
     expect(w.fake.made).toHaveLength(3);
   });
 
-  it('never keep a spawn out: warm ones are gone before it starts', async () => {
+  it('never refuse a spawn for ready sandboxes: one of them ends first', async () => {
     const w = await warmed({ defaults: { max_sandboxes: 3 } }, { prewarm: 3 });
     let most = 0;
     const create = w.fake.create;
@@ -166,7 +166,7 @@ describe('caps', () => {
     expect(ids(w)).toHaveLength(3);
   });
 
-  it('count what is taken, and put back what is not admitted', async () => {
+  it('count a claimed sandbox, and return it when the spawn is not admitted', async () => {
     const w = await warmed({ defaults: { max_sandboxes: 1 } }, { prewarm: 1 });
     await spawn(w);
     await w.clock.advance(60_000);
@@ -174,7 +174,7 @@ describe('caps', () => {
     expect(ids(w)).toHaveLength(1);
   });
 
-  it('are over all templates together', async () => {
+  it('limit all templates together', async () => {
     const w = await warmed({ defaults: { max_prewarm: 3 } }, { prewarm: 2 });
     await make(w, { name: 'az', prewarm: 2 });
     await soon(w);
@@ -188,7 +188,7 @@ describe('when the template', () => {
   it.each<[string, Partial<TemplateCreate>]>([
     ['changes its shape', { memory_mb: 64 }],
     ['only has a new version', {}],
-  ])('%s, all are made anew', async (_, facts) => {
+  ])('%s, all are replaced', async (_, facts) => {
     const w = await warmed();
     const before = ids(w);
     await w.control.templates.update('py', { image: 'host', prewarm: 2, ...facts }, api, {});
@@ -200,7 +200,7 @@ describe('when the template', () => {
     expect(ids(w).some((id) => before.includes(id))).toBe(false);
   });
 
-  it('wants fewer, or is deleted, the surplus ends', async () => {
+  it('needs fewer, or is deleted, the surplus ends', async () => {
     const w = await warmed({}, { prewarm: 3 });
     await w.control.templates.update('py', { image: 'host', prewarm: 1 }, api, {});
     await soon(w);
@@ -210,7 +210,7 @@ describe('when the template', () => {
     expect([ids(w), await w.store.warm.all()]).toEqual([[], []]);
   });
 
-  it('is deleted while one is being made, that one ends too', async () => {
+  it('is deleted during a creation, that sandbox ends too', async () => {
     const w = world();
     await w.control.start();
     w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
@@ -225,7 +225,7 @@ describe('when the template', () => {
 });
 
 describe('failures', () => {
-  it('of making are tried again, ever slower, and leave nothing', async () => {
+  it('of a creation are retried with growing delays, and leave nothing behind', async () => {
     const w = world();
     w.provider.decide = (operation) => (operation === 'create' ? 'lost' : undefined);
     await w.control.start();
@@ -239,7 +239,7 @@ describe('failures', () => {
     expect(ids(w)).toHaveLength(1);
   });
 
-  it('of setup too', async () => {
+  it('of setup are retried too', async () => {
     const w = world();
     let runs = 0;
     w.fake.programs.set('s', async () => ({ exit_code: ++runs > 2 ? 0 : 1 }));
@@ -249,7 +249,7 @@ describe('failures', () => {
     expect([runs, ids(w).length]).toEqual([3, 1]);
   });
 
-  it('one that dies is replaced; one that does not answer is not given out', async () => {
+  it('of a ready sandbox: a dead one is replaced, a silent one is not given out', async () => {
     const w = await warmed();
     const [first = '', second = ''] = ids(w);
     w.fake.crash(first);
@@ -264,7 +264,7 @@ describe('failures', () => {
     expect(await readyIds(w)).toHaveLength(2);
   });
 
-  it('of the database in the middle of a claim give nothing twice and lose nothing', async () => {
+  it('of the database during a claim give no sandbox out twice and lose none', async () => {
     const w = await warmed();
     const reserve = w.store.sandboxes.reserve;
     for (const after of [false, true]) {
@@ -281,7 +281,7 @@ describe('failures', () => {
     expect(ids(w)).toHaveLength(3);
   });
 
-  it('to end one are tried again', async () => {
+  it('to end one are retried', async () => {
     const w = await warmed();
     let refusals = 4;
     w.provider.decide = (operation) => (operation === 'destroy' && refusals-- > 0 ? 'fail' : undefined);
@@ -292,7 +292,7 @@ describe('failures', () => {
 });
 
 describe('a restart', () => {
-  it('takes over what is ready, and reconciles around it', async () => {
+  it('takes over ready sandboxes', async () => {
     const w = await warmed();
     const before = ids(w);
     await w.restart();
@@ -302,7 +302,7 @@ describe('a restart', () => {
     expect(before).toContain((await spawn(w)).id);
   });
 
-  it('ends what was being made, what is dead, and what nobody wants any more', async () => {
+  it('ends unfinished, dead and surplus sandboxes', async () => {
     const w = await warmed();
     const [dead = ''] = ids(w);
     w.provider.decide = (operation) => (operation === 'create' ? 'lost' : undefined);
@@ -318,7 +318,7 @@ describe('a restart', () => {
     expect(await w.store.warm.all()).toEqual([]);
   });
 
-  it('in order leaves what is ready and ends what is being made', async () => {
+  it('in order keeps ready sandboxes and ends unfinished ones', async () => {
     const w = await warmed({}, { prewarm: 1 });
     const before = ids(w);
     w.fake.programs.set('wait', () => new Promise(() => {}));

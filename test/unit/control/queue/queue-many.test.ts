@@ -38,8 +38,8 @@ function ask(w: World, seen: Seen, owner: string): void {
 
 const free = (w: World, { id, owner }: Started) => w.control.sandboxes.destroy(id, owned(owner));
 
-describe('a crowd that waits', () => {
-  it('is refused one by one at the limit of each, and never started later', async () => {
+describe('a long queue', () => {
+  it('refuses each spawn at its own wait limit, and never starts it later', async () => {
     const w = crowd();
     const seen: Seen = { started: [], refused: [] };
     ask(w, seen, 'first');
@@ -59,7 +59,7 @@ describe('a crowd that waits', () => {
     expect(w.fake.made).toHaveLength(1);
   });
 
-  it('of one owner delays another by one service at most', async () => {
+  it('of one owner delays another by one spawn at most', async () => {
     const w = crowd();
     const seen: Seen = { started: [], refused: [] };
     for (let n = 0; n < 1000; n += 1) ask(w, seen, 'many');

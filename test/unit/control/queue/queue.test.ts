@@ -24,8 +24,8 @@ function spawning(w: World, owner?: string, more: { key?: string; signal?: Abort
 const depth = async (w: World, caller = api) => (await w.control.sandboxes.admission({}, caller)).queue_depth;
 const spawnEvents = async (w: World) => (await w.events()).filter(({ type }) => type.startsWith('spawn.'));
 
-describe('a spawn without room', () => {
-  it('waits, starts when a place is free, and tells of both', async () => {
+describe('a spawn without capacity', () => {
+  it('waits, starts when capacity is free, and publishes both events', async () => {
     const w = queueing();
     const first = await spawning(w).spawn;
     const waiting = spawning(w, 'ann');
@@ -59,7 +59,7 @@ describe('a spawn without room', () => {
     expect(await waiting.spawn).toMatchObject({ state: 'running' });
   });
 
-  it('is refused when its wait is over, counted once from the first enqueue', async () => {
+  it('is refused when its wait is over, measured from the first enqueue', async () => {
     const w = queueing({ max_sandboxes: 2, max_sandboxes_per_owner: 1 });
     const [ann] = [await spawning(w, 'ann').spawn, await spawning(w, 'bob').spawn];
     const waiting = [spawning(w, 'bob'), spawning(w, 'cid')];
@@ -80,7 +80,7 @@ describe('a spawn without room', () => {
     expect(w.fake.made).toHaveLength(3);
   });
 
-  it('is refused at once with a full queue, with a life that is too long, and without a queue', async () => {
+  it('is refused at once with a full queue, with a lifetime that is too long, and without a queue', async () => {
     const w = queueing({ max_spawn_queue: 2 });
     await spawning(w).spawn;
     const waiting = [spawning(w), spawning(w)];
@@ -98,7 +98,7 @@ describe('a spawn without room', () => {
     await expect(spawning(rejecting).spawn).rejects.toMatchObject({ details: { reason: 'max_sandboxes' } });
   });
 
-  it('has a share of the queue: who fills it gives way to other owners, newest first, and to nobody else', async () => {
+  it('has a share of the queue: an owner that fills it yields only to other owners, newest first', async () => {
     const w = queueing({ max_spawn_queue: 6 });
     await spawning(w).spawn;
     const mallory = Array.from({ length: 6 }, () => spawning(w, 'mallory'));
@@ -128,7 +128,7 @@ describe('a spawn without room', () => {
     expect(all.some(({ error }) => error)).toBe(false);
   });
 
-  it('leaves the queue with its client, unless it is being created already', async () => {
+  it('leaves the queue with its client, unless its creation has started', async () => {
     const w = queueing();
     const first = await spawning(w).spawn;
     const gone = new AbortController();
@@ -143,7 +143,7 @@ describe('a spawn without room', () => {
     expect((await w.events()).some(({ type }) => type === 'operation.failed')).toBe(false);
   });
 
-  it('is woken by every way in which a place becomes free', async () => {
+  it('is woken by every event that frees capacity', async () => {
     const w = queueing();
     await w.control.start();
     await w.control.sandboxes.spawn({ ttl: '5s' }, api, {}, forever);
@@ -161,7 +161,7 @@ describe('a spawn without room', () => {
     expect((await w.store.sandboxes.countActive()).total).toBe(1);
   });
 
-  it('is woken by a quota, and lets others of the same owner go on', async () => {
+  it('is woken by a quota, and does not block others of the same owner', async () => {
     const w = queueing({ max_sandboxes: 0, max_sandboxes_per_owner: 1 });
     await spawning(w, 'ann').spawn;
     const waiting = [spawning(w, 'ann'), spawning(w, 'ann'), spawning(w, 'ann')];
@@ -178,7 +178,7 @@ describe('a spawn without room', () => {
     expect(await depth(w)).toBe(0);
   });
 
-  it('does not overtake: a newcomer goes behind those that wait for the same', async () => {
+  it('does not overtake: a new spawn queues behind older ones', async () => {
     const w = queueing({ max_sandboxes: 2 });
     const ids = [(await spawning(w).spawn).id, (await spawning(w).spawn).id];
     const old = spawning(w, 'ann');
@@ -193,7 +193,7 @@ describe('a spawn without room', () => {
     await newcomer.spawn;
   });
 
-  it('is refused by a stop, and so is who comes after it', async () => {
+  it('is refused by a stop, and so are later spawns', async () => {
     const w = queueing();
     await spawning(w).spawn;
     const waiting = [spawning(w, 'ann'), spawning(w, 'bob')];
@@ -204,7 +204,7 @@ describe('a spawn without room', () => {
     expect(w.fake.made).toHaveLength(1);
   });
 
-  it('is refused with what the store says when that fails, and the others go on', async () => {
+  it('is refused with the error of a failing store, and others continue', async () => {
     const w = queueing();
     const first = await spawning(w).spawn;
     const reserve = w.store.sandboxes.reserve;
@@ -221,7 +221,7 @@ describe('a spawn without room', () => {
 });
 
 describe('an idempotency key in the queue', () => {
-  it('shares one place, and is answered from the store without waiting', async () => {
+  it('shares one queue entry, and gets a stored answer without waiting', async () => {
     const w = queueing();
     const first = await spawning(w, 'ann', { key: 'k0' }).spawn;
     const gone = new AbortController();
@@ -238,7 +238,7 @@ describe('an idempotency key in the queue', () => {
     expect(w.fake.made).toHaveLength(2);
   });
 
-  it('leaves the queue when all who share it have gone', async () => {
+  it('leaves the queue when all its callers have left', async () => {
     const w = queueing();
     await spawning(w).spawn;
     const gone = new AbortController();
@@ -251,8 +251,8 @@ describe('an idempotency key in the queue', () => {
   });
 });
 
-describe('a queue before a pool', () => {
-  it('goes on when a VM is gone, although its last sandboxes ended before it', async () => {
+describe('the queue of a pool', () => {
+  it('continues when a VM ends after its last sandboxes', async () => {
     const pool = { enabled: true, max_vms: 1, max_users_per_vm: 2 };
     const w = world({ defaults: QUEUE, pool });
     let entries = 0;

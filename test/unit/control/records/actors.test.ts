@@ -15,7 +15,7 @@ const actorsOf = async (w: World, id: string) =>
     .map(({ type, actor }) => `${type} ${actor}`);
 
 describe('a caller', () => {
-  it('is on the sandbox that it spawned, and another on the end that it asked for', async () => {
+  it('is recorded on the sandbox that it spawned, and on the end that it requested', async () => {
     const w = world();
     const id = await spawn(w);
     expect(await w.control.sandboxes.get(id, api)).toMatchObject({ created_by: 'key:ci' });
@@ -32,7 +32,7 @@ describe('a caller', () => {
     expect(sandboxes).toMatchObject([{ created_by: 'key:ci', ended_by: 'key:ops' }]);
   });
 
-  it('stays the first one who asked for the end', async () => {
+  it('is recorded on the end only if it was the first to request it', async () => {
     const w = world();
     const id = await spawn(w);
     w.provider.decide = (operation) => (operation === 'destroy' ? 'late' : undefined);
@@ -43,7 +43,7 @@ describe('a caller', () => {
     expect(await row(w, id)).toMatchObject({ ended_by: 'key:ops' });
   });
 
-  it('is on the events of commands and files', async () => {
+  it('is recorded on the events of commands and files', async () => {
     const w = world();
     const id = await spawn(w);
     await w.control.exec.run(id, { command: 'true' }, ops, forever, roomy);
@@ -52,7 +52,7 @@ describe('a caller', () => {
     expect(actors).toEqual(['exec.started key:ops', 'exec.completed key:ops', 'file.written key:ops']);
   });
 
-  it('is on a queue, a quota and a refused spawn', async () => {
+  it('is recorded on a queued spawn, a quota and a refused spawn', async () => {
     const w = world({ defaults: { max_sandboxes: 1, spawn_overflow: 'queue' } });
     const id = await spawn(w);
     const second = spawn(w, {}, ops);
@@ -74,7 +74,7 @@ describe('a caller', () => {
     expect((await full.events()).at(-1)).toMatchObject({ type: 'resource.limit', actor: 'key:ops' });
   });
 
-  it('is on pruned sandboxes', async () => {
+  it('is recorded on pruned sandboxes', async () => {
     const w = world();
     const id = await spawn(w, { ttl: '1s' });
     await w.clock.advance(2000);
@@ -107,7 +107,7 @@ describe('the service', () => {
     ]);
   });
 
-  it('ends a spawn that nobody finished as system:reconcile', async () => {
+  it('ends an unfinished spawn as system:reconcile', async () => {
     const w = world();
     const { id } = sandboxRecord();
     await w.store.sandboxes.reserve({
@@ -145,7 +145,7 @@ describe('the service', () => {
   });
 });
 
-it('every event of a busy time names an actor', async () => {
+it('every event under load names an actor', async () => {
   const w = world();
   await w.control.start();
   const id = await spawn(w);

@@ -24,23 +24,23 @@ it('shows the command with its arguments', () => {
 it.each([
   ['a known secret', { command: 'curl', args: [`http://x/?k=${SECRET}`] }],
   ['an assignment', { command: 'API_TOKEN=abc-123-def make' }],
-  ['a bearer', { command: 'curl', args: ['-H', 'Authorization: Bearer abc-123-def'] }],
-  ['a secret where the text is cut', { command: 'x'.repeat(1015), args: [SECRET] }],
-  ['a secret behind megabytes', { command: 'x'.repeat(16_370), args: [SECRET] }],
+  ['a bearer token', { command: 'curl', args: ['-H', 'Authorization: Bearer abc-123-def'] }],
+  ['a secret at the cut of the text', { command: 'x'.repeat(1015), args: [SECRET] }],
+  ['a secret after megabytes of text', { command: 'x'.repeat(16_370), args: [SECRET] }],
 ])('removes %s', (_, request) => {
   const shown = logOf().log.shown(request);
   expect(shown).not.toMatch(/canary|abc-123|9f8e/);
   expect(shown.length).toBeLessThanOrEqual(1024);
 });
 
-it('stores a short command once, with its end', async () => {
+it('stores a short command once, with its result', async () => {
   const { log, clock, batches } = logOf();
   log.started(ids, { command: 'true' }, 'key:ci')({ exit_code: 0 });
   await clock.advance(50);
   expect(batches).toMatchObject([[{ ...ids, command: 'true', actor: 'key:ci', exit_code: 0 }]]);
 });
 
-it('stores a long command twice, and one that runs on without an end', async () => {
+it('stores a long command twice, and a running one without a result', async () => {
   const { log, clock, batches } = logOf();
   const end = log.started(ids, { command: 'sleep', args: ['9'] }, 'key:ci');
   const runsOn = log.started({ ...ids, exec_id: 'ex-b' }, { command: 'serve', detach: true }, 'key:ci');
@@ -53,7 +53,7 @@ it('stores a long command twice, and one that runs on without an end', async () 
   expect(batches[1]).toMatchObject([{ exit_code: 143, signal: 'SIGTERM' }]);
 });
 
-it('lists the commands of a sandbox that has ended, with who ran them', async () => {
+it('lists the commands of an ended sandbox, with their actors', async () => {
   const w = world();
   const { id } = await w.control.sandboxes.spawn({}, api, {}, forever);
   const ops = { ...api, actor: 'key:ops' };
@@ -66,7 +66,7 @@ it('lists the commands of a sandbox that has ended, with who ran them', async ()
   await expect(w.control.exec.list('sb-nobody', api, forever)).rejects.toMatchObject({ code: 'not_found' });
 });
 
-it('lists them for nobody but the owner', async () => {
+it('lists commands only for the owner', async () => {
   const w = world({ auth: { enforce_owner: true } });
   const ann = { ...api, owner: 'ann' };
   const { id } = await w.control.sandboxes.spawn({}, ann, {}, forever);

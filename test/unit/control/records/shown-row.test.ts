@@ -10,7 +10,7 @@ const admin: Caller = { role: 'admin', actor: 'a', credential: 'a', request_id: 
 const api: Caller = { role: 'api', actor: 'b', credential: 'b', request_id: '2' };
 const plain = { preview_domain: '' };
 
-it('is made once for a row that is frozen, and for each role by itself', () => {
+it('is made once for a frozen row, separately for each role', () => {
   const row = Object.freeze(sandboxRecord({ runtime_id: 'r1' }));
   const [forAdmin, forApi] = [shownRow(admin, row, plain), shownRow(api, row, plain)];
   expect(forAdmin).toMatchObject({ id: row.id, runtime_id: 'r1' });
@@ -21,7 +21,7 @@ it('is made once for a row that is frozen, and for each role by itself', () => {
   expect(Object.isFrozen(forApi)).toBe(true);
 });
 
-it('is made anew for another domain of previews, and for a row that can change', () => {
+it('is made again for another preview domain, and for a row that can change', () => {
   const row = Object.freeze(sandboxRecord({}));
   expect(shownRow(api, row, plain)).not.toHaveProperty('preview_domain');
   expect(shownRow(api, row, { preview_domain: 'a.test' })).toHaveProperty('preview_domain', 'a.test');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { api, forever, world } from '../../../support/servers/control.ts';
 
 describe('providers', () => {
-  it('are shown with their health, which is kept for 5 s', async () => {
+  it('are shown with their health, cached for 5 s', async () => {
     const w = world();
     const [item] = await w.control.providers.list();
     expect(item).toEqual({
@@ -20,7 +20,7 @@ describe('providers', () => {
     expect(w.provider.calls.probe).toBe(2);
   });
 
-  it('in detail: count, isolation, images, configuration', async () => {
+  it('are shown in detail with count, isolation, images and configuration', async () => {
     const w = world();
     await w.control.sandboxes.spawn({}, api, {}, forever);
     expect(await w.control.providers.get('userspace')).toMatchObject({
@@ -37,7 +37,7 @@ describe('providers', () => {
     });
   });
 
-  it('one that hangs is unhealthy after 3 s, says why, and this is told once', async () => {
+  it('are unhealthy after 3 s when they hang, with the reason and one event', async () => {
     const w = world();
     w.provider.decide = () => 'hang';
     for (let i = 0; i < 3; i++) {
@@ -50,7 +50,7 @@ describe('providers', () => {
 });
 
 describe('health', () => {
-  it('lives, is ready and well', async () => {
+  it('reports alive, ready and healthy', async () => {
     const w = world();
     await w.clock.advance(90_500);
     expect(w.control.health.live(true)).toEqual({ status: 'alive', version: '0.0.0', uptime: '1m30s' });
@@ -72,7 +72,7 @@ describe('health', () => {
     });
   });
 
-  it('shows status words alone without a key', async () => {
+  it('shows only status words without a key', async () => {
     const { control } = world();
     expect(control.health.live(false)).toEqual({ status: 'alive' });
     expect(await control.health.ready(false)).toEqual({ status: 'ready' });
@@ -82,7 +82,7 @@ describe('health', () => {
     });
   });
 
-  it('is not ready 2 s after asking a provider that hangs, and alive all the while', async () => {
+  it('is alive but not ready 2 s after a provider starts to hang', async () => {
     const w = world();
     w.provider.decide = () => 'hang';
     const ready = w.control.health.ready(true);
@@ -103,7 +103,7 @@ describe('health', () => {
     expect(JSON.stringify(health)).not.toContain('secret');
   });
 
-  it('says how long the last commit took when the disk is slow', async () => {
+  it('shows the duration of the last commit when the disk is slow', async () => {
     const w = world();
     w.store.ping = async () => ({ commit_ms: 3040 });
     expect((await w.control.health.health(true)).checks.database).toMatchObject({

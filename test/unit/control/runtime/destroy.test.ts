@@ -12,7 +12,7 @@ const count = (events: Event[], type: string, id: string) =>
 const ended = (w: World, id: string) => w.store.sandboxes.get(id);
 
 describe('destroy', () => {
-  it('ends it, remembers why, and is as good the second time and for what was never there', async () => {
+  it('ends a sandbox, keeps the reason, and succeeds again and for an unknown id', async () => {
     const w = world();
     const id = await spawn(w);
     await w.clock.advance(5000);
@@ -31,7 +31,7 @@ describe('destroy', () => {
     });
   });
 
-  it('leaves the sandboxes of other owners alone and says nothing of them', async () => {
+  it('leaves the sandboxes of other owners alone without an error', async () => {
     const w = world({ auth: { enforce_owner: true } });
     const id = await spawn(w, {}, owned('ann'));
     await w.control.sandboxes.destroy(id, owned('bob'));
@@ -39,7 +39,7 @@ describe('destroy', () => {
     await expect(w.control.sandboxes.destroy(id, api)).rejects.toMatchObject({ code: 'bad_request' });
   });
 
-  it('100 at once do it once', async () => {
+  it('ends a sandbox once for 100 calls at the same time', async () => {
     const w = world();
     const id = await spawn(w);
     w.provider.decide = (operation) => (operation === 'destroy' ? 'late' : undefined);
@@ -51,7 +51,7 @@ describe('destroy', () => {
     expect(count(await w.events(), 'sandbox.destroyed', id)).toBe(1);
   });
 
-  it.each(SANDBOX_STATES)('works on a row found in state %s after a restart', async (state) => {
+  it.each(SANDBOX_STATES)('ends a row in state %s after a restart', async (state) => {
     const w = world();
     const over = state === 'destroyed' || state === 'error';
     const row = sandboxRecord({
@@ -67,9 +67,9 @@ describe('destroy', () => {
   });
 });
 
-describe('destroy of one that is being created', () => {
+describe('destroy of a sandbox that is being created', () => {
   it.each(['late', 'hang'] as const)(
-    'cancels it (%s), leaves nothing, and the spawn says so',
+    'cancels it (%s), leaves nothing behind, and the spawn reports it',
     async (fault) => {
       const w = world();
       w.provider.decide = (operation) => (operation === 'create' ? fault : undefined);
@@ -90,7 +90,7 @@ describe('destroy of one that is being created', () => {
     },
   );
 
-  it('finds the runtime of a create that answers in its last second', async () => {
+  it('finds the runtime of a create that answers in the last second', async () => {
     const w = world();
     w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
     const spawned = spawn(w).catch((error: unknown) => error);
@@ -106,7 +106,7 @@ describe('destroy of one that is being created', () => {
     expect(w.fake.runtimes.size).toBe(0);
   });
 
-  it('races at every step: one end, nothing left, never both answers lost', async () => {
+  it('at every step gives one end, no leftovers, and at least one answer', async () => {
     for (let step = 0; step < 40; step++) {
       const w = world();
       const spawned = spawn(w).then(
@@ -125,9 +125,9 @@ describe('destroy of one that is being created', () => {
   });
 });
 
-describe('a runtime that cannot be confirmed gone', () => {
+describe('a runtime whose end cannot be confirmed', () => {
   it.each(['fail', 'hang', 'lost'] as const)(
-    '%s: says so, stays destroying, is tried again until it is gone',
+    '%s: is reported, stays destroying, and is retried until it is gone',
     async (fault) => {
       const w = world({ defaults: { max_sandboxes: 1 } });
       const id = await spawn(w);
@@ -150,7 +150,7 @@ describe('a runtime that cannot be confirmed gone', () => {
     },
   );
 
-  it('counts against the cap meanwhile', async () => {
+  it('counts towards the limit meanwhile', async () => {
     const w = world({ defaults: { max_sandboxes: 1 } });
     const id = await spawn(w);
     w.provider.decide = (operation) => (operation === 'destroy' ? 'fail' : undefined);
@@ -158,7 +158,7 @@ describe('a runtime that cannot be confirmed gone', () => {
     await expect(spawn(w)).rejects.toMatchObject({ code: 'resource_limit' });
   });
 
-  it('a commit that fails at the end is tried again', async () => {
+  it('is committed again when the last commit fails', async () => {
     const w = world();
     const id = await spawn(w);
     const transition = w.store.sandboxes.transition;
@@ -175,7 +175,7 @@ describe('a runtime that cannot be confirmed gone', () => {
 });
 
 describe('calls in flight', () => {
-  it('end with it, and their events come before its last', async () => {
+  it('end with the sandbox, and their events come before its last event', async () => {
     const w = world();
     const id = await spawn(w);
     w.fake.of(id).programs.set('forever', () => new Promise(() => {}));

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { RuntimeSpec } from '../../../../src/providers/provider.ts';
 import { admin, api, forever, type World, world } from '../../../support/servers/control.ts';
 
-describe('a runtime that is named twice', () => {
+describe('a runtime that a provider returns twice', () => {
   let w: World;
   /** Instead of making one: names that of another, under the label of the new one where `relabels`. */
   const repeats = ({ relabels }: { relabels: boolean }) => {
@@ -21,7 +21,7 @@ describe('a runtime that is named twice', () => {
     w = world({}, { namesAreGiven: true });
   });
 
-  it.each([false, true])('is refused and lives on (labelled anew: %s)', async (relabels) => {
+  it.each([false, true])('is refused and stays alive (relabelled: %s)', async (relabels) => {
     const first = await spawn();
     repeats({ relabels });
     await expect(spawn()).rejects.toMatchObject(refused);
@@ -41,7 +41,7 @@ describe('a runtime that is named twice', () => {
     expect(w.provider.calls.attach).toBe(0);
   });
 
-  it('is given to one of two who ask at once', async () => {
+  it('is given to one of two simultaneous spawns', async () => {
     w.fake.plant('sb-else');
     repeats({ relabels: false });
     const both = await Promise.allSettled([spawn(), spawn()]);
@@ -49,7 +49,7 @@ describe('a runtime that is named twice', () => {
     expect(w.fake.runtimes.size).toBe(1);
   });
 
-  it('is refused by the server after this one, and not swept away by it', async () => {
+  it('is refused by the next server, which does not sweep it', async () => {
     const { id, runtime_id } = await spawn();
     repeats({ relabels: true });
     await w.restart();
@@ -69,7 +69,7 @@ describe('a runtime that is named twice', () => {
     expect(await spawn()).toMatchObject({ state: 'running', runtime_id });
   });
 
-  it('is nothing to ask for where a provider names its own', async () => {
+  it('is not checked where a provider chooses its own names', async () => {
     w = world();
     const first = await spawn();
     repeats({ relabels: false });

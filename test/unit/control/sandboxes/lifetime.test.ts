@@ -27,7 +27,7 @@ describe('the reaper', () => {
     });
   });
 
-  it('holds one timer, however many deadlines there are', async () => {
+  it('holds one timer for any number of deadlines', async () => {
     const w = world();
     await w.control.start();
     await spawn(w, { ttl: '1h' });
@@ -37,7 +37,7 @@ describe('the reaper', () => {
     expect(w.clock.pending()).toBe(before);
   });
 
-  it('a nearer deadline that comes later is kept', async () => {
+  it('keeps an earlier deadline that is set later', async () => {
     const w = world();
     await w.control.start();
     await spawn(w, { ttl: '1h' });
@@ -47,7 +47,7 @@ describe('the reaper', () => {
     expect(w.fake.runtimes.size).toBe(1);
   });
 
-  it('a deadline set at any moment of a look at the others is not missed', async () => {
+  it('misses no deadline that is set during a scan', async () => {
     for (let step = 0; step < 40; step++) {
       const w = world();
       await w.control.start();
@@ -62,7 +62,7 @@ describe('the reaper', () => {
     }
   });
 
-  it('1,000 due at once all end, each once', async () => {
+  it('ends 1,000 due sandboxes, each once', async () => {
     const w = world();
     await w.control.start();
     for (let i = 0; i < 1000; i++) await spawn(w, { ttl: '60s' });
@@ -73,7 +73,7 @@ describe('the reaper', () => {
     expect((await w.events()).filter(({ type }) => type === 'sandbox.destroyed')).toHaveLength(1000);
   });
 
-  it('a provider that hangs at one holds up nobody else', async () => {
+  it('ends all others when a provider hangs at one', async () => {
     const w = world();
     await w.control.start();
     for (let i = 0; i < 8; i++) await spawn(w, { ttl: '10s' });
@@ -86,7 +86,7 @@ describe('the reaper', () => {
     expect(w.fake.runtimes.size).toBe(0);
   });
 
-  it('what expired while nothing ran ends first thing after the start', async () => {
+  it('ends sandboxes that expired while the server was down', async () => {
     const w = world();
     await spawn(w, { ttl: '10s' });
     await w.clock.advance(3_600_000);
@@ -95,7 +95,7 @@ describe('the reaper', () => {
     expect(await states(w)).toEqual(['destroyed expired']);
   });
 
-  it('ends one that is still being created', async () => {
+  it('ends a sandbox that is still being created', async () => {
     const w = world();
     await w.control.start();
     w.provider.decide = (operation) => (operation === 'create' ? 'hang' : undefined);
@@ -106,7 +106,7 @@ describe('the reaper', () => {
     expect(await states(w)).toEqual(['destroyed expired']);
   });
 
-  it('a store that fails does not stop it', async () => {
+  it('continues after a failure of the store', async () => {
     const w = world();
     const { due } = w.store.sandboxes;
     let failures = 3;
@@ -118,7 +118,7 @@ describe('the reaper', () => {
     expect(await states(w)).toEqual(['destroyed expired']);
   });
 
-  it('stops', async () => {
+  it('stops with the service', async () => {
     const w = world();
     await w.control.start();
     await spawn(w, { ttl: '10s' });
@@ -130,7 +130,7 @@ describe('the reaper', () => {
 });
 
 describe('housekeeping', () => {
-  it('forgets ended sandboxes, keys and events when their time has come', async () => {
+  it('forgets ended sandboxes, keys and events after their retention', async () => {
     const w = world({ database: { ended_retention: '1h', event_retention: 100 } });
     await w.control.start();
     const first = await w.control.sandboxes.spawn({}, api, { idempotencyKey: 'k' }, forever);
@@ -152,7 +152,7 @@ describe('housekeeping', () => {
 describe('the deadline that the agent keeps', () => {
   const told = (w: World, id: string, uid = 0) => w.fake.of(id).deadlines?.get(uid);
 
-  it('is given with the start, a moment behind the end of the row', async () => {
+  it('is set at the start, a little after the end of the row', async () => {
     const w = world();
     const now = w.clock.monotonic();
     const id = await spawn(w, { ttl: '90s' });
@@ -170,7 +170,7 @@ describe('the deadline that the agent keeps', () => {
     expect(told(w, id)).toBe(30_000 + AGENT_GRACE_MS);
   });
 
-  it('of a tenant of a pool is its own', async () => {
+  it('is separate for each tenant of a pool', async () => {
     const w = world({ pool: { enabled: true } });
     const row = await w.control.sandboxes.spawn({ ttl: '60s' }, owned('ann'), {}, forever);
     const { uid = 0, vm_id = '' } = (await w.store.sandboxes.get(row.id)) ?? {};
@@ -184,7 +184,7 @@ describe('the deadline that the agent keeps', () => {
   it.each([
     ['later', { ttl: '1h' }],
     ['earlier', { ttl: '5s', exact: true }],
-  ])('that is not confirmed is unavailable and moves nothing %s', async (_, request) => {
+  ])('answers unavailable and does not move %s without confirmation', async (_, request) => {
     const w = world();
     const id = await spawn(w, { ttl: '10m' });
     w.fake.of(id).answers = false;
@@ -195,7 +195,7 @@ describe('the deadline that the agent keeps', () => {
     expect(await w.store.sandboxes.get(id)).toMatchObject({ expires_at: stamp(600), state: 'running' });
   });
 
-  it('is not asked for where nothing keeps one: the row alone moves', async () => {
+  it('is skipped where the agent keeps none: only the row moves', async () => {
     const w = world();
     const { attach } = w.provider;
     w.provider.attach = async (...asked) => {
@@ -206,7 +206,7 @@ describe('the deadline that the agent keeps', () => {
     expect((await w.control.sandboxes.extend(id, { ttl: '10m' }, api)).expires_at).toBe(stamp(600));
   });
 
-  it('a runtime that is missing after its time has expired, and at that time', async () => {
+  it('records a runtime that is missing after its deadline as expired at the deadline', async () => {
     const w = world();
     const id = await spawn(w, { ttl: '10s' });
     await w.clock.advance(10_250);
@@ -222,7 +222,7 @@ describe('the deadline that the agent keeps', () => {
     expect((await w.events()).map(({ type }) => type)).not.toContain('sandbox.error');
   });
 
-  it('a runtime that is missing before its time is lost', async () => {
+  it('records a runtime that is missing before its deadline as lost', async () => {
     const w = world();
     const id = await spawn(w, { ttl: '10m' });
     w.fake.crash(id);
@@ -231,7 +231,7 @@ describe('the deadline that the agent keeps', () => {
     expect(await states(w)).toEqual(['destroyed runtime_lost']);
   });
 
-  it('one that the server finds alive long after its time ends when it is found', async () => {
+  it('ends a runtime that is found alive long after its deadline', async () => {
     const w = world();
     const id = await spawn(w, { ttl: '10s' });
     await w.clock.advance(3_600_000);
@@ -256,7 +256,7 @@ describe('shortening', () => {
     expect(await states(w)).toEqual(['destroyed expired']);
   });
 
-  it('against an extension: the later of both calls holds, in the row and in the agent', async () => {
+  it('beside an extension: the later call wins, in the row and in the agent', async () => {
     for (let lead = -20; lead <= 20; lead++) {
       const w = world();
       const id = await spawn(w, { ttl: '10m' });
@@ -299,7 +299,7 @@ describe('extend', () => {
     await expect(w.control.sandboxes.extend(id, { ttl }, api)).rejects.toMatchObject({ code });
   });
 
-  it('of ended, unknown and other owners’ ones is not_found, of one on its way out conflict', async () => {
+  it('answers not_found for ended, unknown and foreign sandboxes, and conflict while destroying', async () => {
     const w = world({ auth: { enforce_owner: true } });
     const id = await spawn(w, {}, owned('ann'));
     const extend = (caller: typeof api, which = id) =>
@@ -318,7 +318,7 @@ describe('extend', () => {
     });
   });
 
-  it('against the deadline, at every step: what was answered holds', async () => {
+  it('beside the deadline, at every step: the answer holds', async () => {
     let both = 0;
     for (let lead = -30; lead <= 30; lead++) {
       const w = world();
@@ -341,7 +341,7 @@ describe('extend', () => {
 });
 
 describe('prune', () => {
-  it('ends what has expired, of the caller’s own under enforcement, and says how many', async () => {
+  it('ends expired sandboxes, only the caller’s under enforcement, and returns their number', async () => {
     const w = world({ auth: { enforce_owner: true } });
     for (const owner of ['ann', 'ann', 'bob']) await spawn(w, { ttl: '10s' }, owned(owner));
     await spawn(w, { ttl: '1h' }, owned('ann'));
@@ -353,7 +353,7 @@ describe('prune', () => {
     expect((await states(w)).filter((state) => state === 'destroyed pruned')).toHaveLength(3);
   });
 
-  it('does not count what is not confirmed gone, and comes to an end', async () => {
+  it('does not count unconfirmed ends, and finishes', async () => {
     const w = world();
     for (let i = 0; i < 250; i++) await spawn(w, { ttl: '10s' });
     await w.clock.advance(10_000);
@@ -363,7 +363,7 @@ describe('prune', () => {
 });
 
 describe('lists', () => {
-  it('pages through everything once, newest first', async () => {
+  it('return everything once in pages, newest first', async () => {
     const w = world();
     for (let i = 0; i < 25; i++) {
       await spawn(w);
@@ -380,13 +380,13 @@ describe('lists', () => {
     expect(new Set(seen).size).toBe(25);
   });
 
-  it('has no next page when the last one is exactly full', async () => {
+  it('have no next page when the last one is exactly full', async () => {
     const w = world();
     await spawn(w);
     expect(await w.control.sandboxes.list({ limit: 1 }, api)).not.toHaveProperty('next_cursor');
   });
 
-  it('filters', async () => {
+  it('apply filters', async () => {
     const w = world();
     const a = await spawn(w, { metadata: { team: 'x', __proto__: null } }, owned('ann'));
     const b = await spawn(w, { metadata: { team: 'y' } }, owned('bob'));
@@ -405,7 +405,7 @@ describe('lists', () => {
     await expect(ids({ cursor: 'x' })).rejects.toMatchObject({ code: 'bad_request' });
   });
 
-  it('show an owner their own alone when owners are enforced', async () => {
+  it('show an owner only its own sandboxes when owners are enforced', async () => {
     const w = world({ auth: { enforce_owner: true } });
     const [a, b] = [await spawn(w, {}, owned('ann')), await spawn(w, {}, owned('bob'))];
     const ids = async (caller: typeof api, query = {}) =>
@@ -427,7 +427,7 @@ describe('lists', () => {
 });
 
 describe('a start', () => {
-  it('never fails because of rows or providers, and gives up waiting after 5 s', async () => {
+  it('never fails because of rows or providers, and stops waiting after 5 s', async () => {
     const w = world();
     await w.store.sandboxes.reserve({
       sandbox: sandboxRecord({ state: 'running', provider: 'formerly' }),

@@ -32,24 +32,24 @@ function scene({ here, healthy, elsewhere }: Scene): ChooseDeps {
 const both: ProviderKind[] = ['container', 'userspace'];
 
 it.each<[string, Scene, string]>([
-  ['the healthy one here', { here: both, healthy: 'userspace', elsewhere: ['microvm'] }, 'userspace'],
-  ['the only one here, well or not', { here: ['userspace'], elsewhere: ['microvm'] }, 'userspace'],
+  ['the healthy local provider', { here: both, healthy: 'userspace', elsewhere: ['microvm'] }, 'userspace'],
+  ['the only local provider, healthy or not', { here: ['userspace'], elsewhere: ['microvm'] }, 'userspace'],
   [
-    'the first that workers have where none here is healthy',
+    'the first provider of workers where no local one is healthy',
     { here: both, elsewhere: ['microvm', 'userspace'] },
     'userspace',
   ],
-  ['what workers have where none is here', { here: [], elsewhere: ['userspace'] }, 'userspace'],
+  ['a provider of workers where none is local', { here: [], elsewhere: ['userspace'] }, 'userspace'],
 ])('auto is %s', async (_what, facts, kind) => {
   expect((await chooseProvider(scene(facts), undefined)).kind).toBe(kind);
 });
 
-it('auto is nothing where neither this server nor a worker has any that is healthy', async () => {
+it('auto fails where neither this server nor a worker has a healthy provider', async () => {
   const choosing = chooseProvider(scene({ here: both, elsewhere: [] }), undefined);
   await expect(choosing).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-it('what is taken of others is theirs alone, also where this server has one of its kind', async () => {
+it('a provider of a worker is chosen as remote, also where this server has the same kind', async () => {
   const theirs = await chooseProvider(scene({ here: both, elsewhere: both }), undefined);
   expect([theirs.kind, isLocal(theirs)]).toEqual(['container', false]);
   const deps = scene({ here: both, healthy: 'userspace', elsewhere: ['container', 'microvm', 'userspace'] });
@@ -70,7 +70,7 @@ it('what is taken of others is theirs alone, also where this server has one of i
   ).toEqual([]);
 });
 
-it('a name is what has it, here before elsewhere, and no kind is made up', async () => {
+it('a named provider is local before remote, and an unknown name fails', async () => {
   const deps = scene({ here: both, elsewhere: ['microvm', 'userspace'] });
   expect(await chooseProvider(deps, 'userspace')).toBe(deps.providers.get('userspace'));
   expect((await chooseProvider(deps, 'microvm')).kind).toBe('microvm');

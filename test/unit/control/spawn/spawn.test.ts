@@ -10,7 +10,7 @@ const at = (world: { clock: { now(): number } }, ms: number) =>
 const types = (events: { type: string }[]) => events.map(({ type }) => type);
 
 describe('a spawn', () => {
-  it('takes its defaults, answers what runs, and tells of both steps', async () => {
+  it('applies its defaults, returns the sandbox, and publishes both steps', async () => {
     const w = world();
     const sandbox = await w.control.sandboxes.spawn({}, api, {}, forever);
     expect(sandbox).toEqual({
@@ -58,7 +58,7 @@ describe('a spawn', () => {
     );
   });
 
-  it('names every difference between what was asked and what runs', async () => {
+  it('names every difference between the request and the sandbox', async () => {
     const w = world();
     const create = w.fake.create;
     w.provider.create = async (spec, signal) => ({
@@ -82,13 +82,13 @@ describe('a spawn', () => {
       { code: 'not_found', details: { providers: ['userspace'] } },
     ],
     ['`auto` as a name', { provider: 'auto' }, { code: 'not_found' }],
-    ['a bad image', { image: 'a b' }, { code: 'bad_request' }],
-    ['a bad ttl', { ttl: '1.5h' }, { code: 'bad_request' }],
-    ['no ttl at all', { ttl: '0s' }, { code: 'bad_request' }],
+    ['an invalid image', { image: 'a b' }, { code: 'bad_request' }],
+    ['an invalid ttl', { ttl: '1.5h' }, { code: 'bad_request' }],
+    ['a ttl of zero', { ttl: '0s' }, { code: 'bad_request' }],
     ['a ttl over the maximum', { ttl: '24h1s' }, { code: 'resource_limit', status: 429 }],
-    ['a bad owner', { owner_id: 'a/b' }, { code: 'bad_request' }],
+    ['an invalid owner', { owner_id: 'a/b' }, { code: 'bad_request' }],
     ['NUL in env', { env: { A: '\0' } }, { code: 'bad_request' }],
-  ])('refuses %s and leaves nothing', async (_name, request, error) => {
+  ])('refuses %s and leaves nothing behind', async (_name, request, error) => {
     const w = world();
     await expect(w.control.sandboxes.spawn(request, api, {}, forever)).rejects.toMatchObject(error);
     expect((await w.control.sandboxes.list({ include_ended: true }, api)).sandboxes).toEqual([]);
@@ -96,7 +96,7 @@ describe('a spawn', () => {
     expect(types(await w.events())).toEqual('status' in error ? ['resource.limit'] : []);
   });
 
-  it('says of a refusal on which provider and to whom', async () => {
+  it('records the provider and the owner of a refusal', async () => {
     const w = world();
     await expect(
       w.control.sandboxes.spawn({ ttl: '25h' }, owned('alice'), {}, forever),
@@ -118,14 +118,14 @@ describe('a spawn', () => {
     expect(await spawn(api)).toHaveProperty('owner_id', 'body');
   });
 
-  it('is not begun for a client that has gone', async () => {
+  it('does not start for a client that has left', async () => {
     const w = world();
     const gone = AbortSignal.abort(new Error('gone'));
     await expect(w.control.sandboxes.spawn({}, api, {}, gone)).rejects.toThrow('gone');
     expect(w.fake.made).toEqual([]);
   });
 
-  it('is ended for a client that goes while it is being created, and finished for its key', async () => {
+  it('ends when its client leaves during the creation, but finishes with a key', async () => {
     const w = world();
     w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
     const client = new AbortController();
@@ -142,7 +142,7 @@ describe('a spawn', () => {
     expect([...w.fake.runtimes.values()].map(({ id }) => id)).toEqual([again.id]);
   });
 
-  it('is ended for a client that goes before its answer is out', async () => {
+  it('ends when its client leaves before the answer is sent', async () => {
     const w = world();
     const client = new AbortController();
     const { id } = await w.control.sandboxes.spawn({}, api, {}, client.signal);
@@ -154,7 +154,7 @@ describe('a spawn', () => {
 });
 
 describe('caps', () => {
-  it('200 at once over a cap of 7 admit exactly 7, and each end frees a place', async () => {
+  it('admit exactly 7 of 200 at once under a cap of 7, and each end frees a slot', async () => {
     const w = world({ defaults: { max_sandboxes: 7 } });
     const all = await Promise.allSettled(
       Array.from({ length: 200 }, () => w.control.sandboxes.spawn({}, api, {}, forever)),
@@ -174,7 +174,7 @@ describe('caps', () => {
     });
   });
 
-  it('a provider has its own', async () => {
+  it('apply to each provider separately', async () => {
     const w = world();
     w.config.current().providers.userspace.max_sandboxes = 1;
     await w.restart();
@@ -184,7 +184,7 @@ describe('caps', () => {
     });
   });
 
-  it('a failed spawn gives its place back', async () => {
+  it('free the slot of a failed spawn', async () => {
     const w = world({ defaults: { max_sandboxes: 1 } });
     w.provider.decide = (operation, call) => (operation === 'create' && call < 4 ? 'fail' : undefined);
     for (let i = 0; i < 3; i++)
@@ -197,7 +197,7 @@ describe('caps', () => {
 
 describe('a provider that fails to create', () => {
   it.each(['fail', 'lost'] as const)(
-    '%s: nothing is left, the row ends as error and says why',
+    '%s: nothing is left, the row ends as error with the reason',
     async (fault) => {
       const w = world();
       w.provider.decide = (operation) => (operation === 'create' ? fault : undefined);
@@ -214,7 +214,7 @@ describe('a provider that fails to create', () => {
     },
   );
 
-  it('hang: is over after a minute, and what it makes later is cleared away', async () => {
+  it('hang: the spawn fails after a minute, and a late runtime is removed', async () => {
     const w = world();
     w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
     const spawned = w.control.sandboxes.spawn({}, api, {}, forever).catch((error: unknown) => error);
@@ -227,7 +227,7 @@ describe('a provider that fails to create', () => {
     expect(w.fake.runtimes.size).toBe(0);
   });
 
-  it('and to destroy: the row stays destroying until it is confirmed gone', async () => {
+  it('and to destroy: the row stays destroying until the end is confirmed', async () => {
     const w = world();
     w.provider.decide = (operation, call) =>
       operation === 'create' ? 'lost' : call < 3 ? 'fail' : undefined;
@@ -243,7 +243,7 @@ describe('a provider that fails to create', () => {
     });
   });
 
-  it('a store that fails after the create: the runtime is not left behind', async () => {
+  it('or whose store fails after the create: no runtime is left behind', async () => {
     const w = world();
     const transition = w.store.sandboxes.transition;
     let failures = 2;
@@ -267,7 +267,7 @@ describe('Idempotency-Key', () => {
     signal = forever,
   ) => w.control.sandboxes.spawn(request, caller, { idempotencyKey: key }, signal);
 
-  it('gives the stored answer again, also after a restart and after its end', async () => {
+  it('repeats the stored answer, also after a restart and after the sandbox ended', async () => {
     const w = world();
     const first = await spawn(w, 'k', { metadata: { a: '1', b: '2' } }, admin);
     const again = { metadata: { b: '2', a: '1' } };
@@ -278,13 +278,13 @@ describe('Idempotency-Key', () => {
     expect(w.fake.made).toHaveLength(1);
   });
 
-  it('shows a stored answer by the rights of who asks', async () => {
+  it('shows a stored answer by the rights of the caller', async () => {
     const w = world();
     await spawn(w, 'k', {}, { ...admin, owner: 'ann' });
     expect(await spawn(w, 'k', {}, owned('ann'))).not.toHaveProperty('runtime_id');
   });
 
-  it('100 at once make one sandbox, whoever of them leaves', async () => {
+  it('creates one sandbox for 100 at once, whichever of them leaves', async () => {
     const w = world();
     w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
     const leavers = Array.from({ length: 100 }, () => new AbortController());
@@ -298,7 +298,7 @@ describe('Idempotency-Key', () => {
     expect(w.fake.made).toHaveLength(1);
   });
 
-  it('another body is a conflict, while it runs and afterwards', async () => {
+  it('refuses another body as a conflict, during the spawn and afterwards', async () => {
     const w = world();
     const first = spawn(w, 'k');
     await expect(spawn(w, 'k', { vcpus: 2 })).rejects.toMatchObject({ code: 'conflict' });
@@ -328,7 +328,7 @@ describe('Idempotency-Key', () => {
     await expect(spawn(w, 'k')).resolves.toMatchObject({ state: 'running' });
   });
 
-  it('a crash while it was created: settled by the next start, then free', async () => {
+  it('is free again after a crash during the creation and the next start', async () => {
     const w = world();
     w.provider.decide = (operation) => (operation === 'create' ? 'hang' : undefined);
     void spawn(w, 'k').catch(() => undefined);
@@ -339,7 +339,7 @@ describe('Idempotency-Key', () => {
     expect(w.fake.runtimes.size).toBe(1);
   });
 
-  it('before that is settled it is unavailable, with a time to come back', async () => {
+  it('answers unavailable with a retry time until a crash is settled', async () => {
     const w = world();
     w.provider.decide = (operation) => (operation === 'create' || operation === 'list' ? 'hang' : undefined);
     void spawn(w, 'k').catch(() => undefined);
@@ -355,7 +355,7 @@ describe('Idempotency-Key', () => {
   });
 });
 
-describe('a provider that is away', () => {
+describe('a provider that is unreachable', () => {
   const AWAY = new NotStarted(new ServiceError('unavailable', 'It is away.', { remedy: 'Start it.' }));
   const away = (config: Parameters<typeof world>[0]) => {
     const w = world(config);
@@ -371,7 +371,7 @@ describe('a provider that is away', () => {
     return { w, back };
   };
 
-  it('takes no places by spawns that it never began, though it confirms nothing', async () => {
+  it('holds no slots for spawns that it never started', async () => {
     const { w, back } = away({ defaults: { max_sandboxes: 2 } });
     for (let n = 0; n < 3; n++)
       await expect(w.control.sandboxes.spawn({}, api, {}, forever)).rejects.toMatchObject({ status: 503 });
@@ -384,7 +384,7 @@ describe('a provider that is away', () => {
     expect(await w.control.sandboxes.spawn({}, api, {}, forever)).toMatchObject({ state: 'running' });
   });
 
-  it('takes no VMs of a pool either', async () => {
+  it('holds no VMs of a pool either', async () => {
     const { w, back } = away({ pool: { enabled: true, image: 'host', max_vms: 1, max_users_per_vm: 1 } });
     for (let n = 0; n < 2; n++)
       await expect(w.control.sandboxes.spawn({}, owned('ann'), {}, forever)).rejects.toMatchObject({

@@ -27,7 +27,7 @@ function cutting(config = {}, knows = true): World {
 }
 
 describe('warnings', () => {
-  it('stay with the sandbox: in the answer, in get, in lists, in what is stored', async () => {
+  it('stay with the sandbox: in the answer, in get, in lists and in the store', async () => {
     const w = cutting();
     const sandbox = await spawn(w, { vcpus: 8 });
     expect(sandbox.warnings).toEqual([expect.stringMatching(/^vcpus: 8/), CUT]);
@@ -46,7 +46,7 @@ describe('warnings', () => {
     expect([kept.length, kept[0]?.length]).toEqual([16, 512]);
   });
 
-  it('tell of a network that was asked for by name and is not there', async () => {
+  it('name a requested network that is missing', async () => {
     const w = world({}, { hasNetwork: false });
     const words = 'network: sandboxes of userspace have no network here.';
     expect((await spawn(w, { network: 'default' })).warnings).toEqual([words]);
@@ -70,12 +70,12 @@ describe('warnings', () => {
 });
 
 describe('a strict spawn', () => {
-  it('is made where nothing differs', async () => {
+  it('succeeds where nothing differs', async () => {
     const sandbox = await spawn(world(), { strict: true, memory_mb: 128 });
     expect(sandbox).toMatchObject({ state: 'running', memory_mb: 128 });
   });
 
-  it('is refused with each thing that is not met, before anything is made', async () => {
+  it('is refused with every unmet requirement, before anything is created', async () => {
     const w = cutting();
     await expect(spawn(w, { strict: true })).rejects.toMatchObject(unmet(CUT));
     await expect(spawn(w, { strict: true, vcpus: 8 })).rejects.toMatchObject(
@@ -87,14 +87,14 @@ describe('a strict spawn', () => {
     await expect(spawn(w, {})).resolves.toMatchObject({ warnings: [CUT] });
   });
 
-  it('leaves nothing of what a backend says only afterwards', async () => {
+  it('leaves nothing behind when a backend reports a difference afterwards', async () => {
     const w = cutting({}, false);
     await expect(spawn(w, { strict: true })).rejects.toMatchObject(unmet(CUT));
     expect([...w.fake.runtimes.values()]).toEqual([]);
     expect(await ended(w)).toMatchObject([{ state: 'error', end_reason: 'spawn_failed' }]);
   });
 
-  it('does not wait in the queue for what this server never has', async () => {
+  it('does not queue for a resource that this server never has', async () => {
     const w = world({ defaults: { spawn_overflow: 'queue', spawn_queue_timeout: '30s', max_sandboxes: 1 } });
     await spawn(w, {});
     await expect(spawn(w, { strict: true, vcpus: 8 })).rejects.toMatchObject({ code: 'precondition_failed' });
@@ -104,7 +104,7 @@ describe('a strict spawn', () => {
     expect(await w.control.sandboxes.admission({ strict: true }, api)).toMatchObject({ allowed: false });
   });
 
-  it('has no place in a VM of the pool that differs, and takes no other with it', async () => {
+  it('is refused a pool VM that differs, without an effect on others', async () => {
     const pool = { enabled: true, image: 'host', max_vms: 2, max_users_per_vm: 2 } as const;
     const w = cutting({ pool, auth: { enforce_owner: true } }, false);
     await expect(spawn(w, { strict: true, memory_mb: 8192 }, owned('ann'))).rejects.toMatchObject({
@@ -116,7 +116,7 @@ describe('a strict spawn', () => {
     expect((await w.control.sandboxes.get(bob.id, owned('bob'))).warnings).toEqual([CUT]);
   });
 
-  it('keeps the reason a refusal that nothing was begun for', () => {
+  it('keeps its reason when nothing was started', () => {
     let error: unknown;
     try {
       refuseDifferences(true, [CUT]);

@@ -20,7 +20,7 @@ const missing = new ServiceError('provider_error', 'Image x is not on the contai
   details: { reason: 'no_image', image: 'x' },
 });
 
-it('names the providers that work here', async () => {
+it('names the working providers', async () => {
   expect(await ways(missing)).toMatchObject({
     code: 'provider_error',
     message: missing.message,
@@ -29,7 +29,7 @@ it('names the providers that work here', async () => {
   });
 });
 
-it('leaves every other failure, and one where nothing else works', async () => {
+it('leaves other failures unchanged, and one without a working provider', async () => {
   expect(await ways(missing, false)).toBe(missing);
   const other = new ServiceError('timeout', 'Late.');
   expect(await ways(other)).toBe(other);

@@ -19,7 +19,7 @@ async function spawned(owner: string, made: ReturnType<typeof world>) {
   await made.control.sandboxes.spawn({}, owned(owner), {}, new AbortController().signal);
 }
 
-it('tells of what really happens, as it happens', async () => {
+it('delivers events as they happen', async () => {
   const made = world();
   const heard: Event[] = [];
   const take = (more: readonly Event[]) => void heard.push(...more);
@@ -36,7 +36,7 @@ it('tells of what really happens, as it happens', async () => {
   subscription.end();
 });
 
-it('shows owners their own only, where they are enforced', async () => {
+it('shows owners only their own events where owners are enforced', async () => {
   const made = world({ auth: { enforce_owner: true } });
   await spawned('ann', made);
   await spawned('bob', made);
@@ -50,7 +50,7 @@ it('shows owners their own only, where they are enforced', async () => {
   await expect(made.control.events.subscribe({}, api)).rejects.toMatchObject({ code: 'bad_request' });
 });
 
-it('announces what is no longer kept, once', async () => {
+it('announces pruned events once', async () => {
   const made = world();
   await spawned('ann', made);
   await spawned('ann', made);
@@ -67,7 +67,7 @@ it('announces what is no longer kept, once', async () => {
   expect(await stored(made, {}, api)).toEqual(all.slice(2));
 });
 
-it('keeps those of owners with few when another has many, and announces the gap to who is concerned', async () => {
+it('keeps the events of owners with few, and announces the gap only to the owner with many', async () => {
   const made = world({ auth: { enforce_owner: true } });
   await spawned('ann', made);
   for (let n = 0; n < 50; n++) await spawned('mallory', made);
@@ -82,14 +82,14 @@ it('keeps those of owners with few when another has many, and announces the gap 
   expect(await stored(made, { since: newest }, admin)).toEqual(all.slice(-9));
 });
 
-it('takes an id that was never given as a gap', async () => {
+it('treats an id that was never issued as a gap', async () => {
   const made = world();
   await spawned('ann', made);
   const subscription = await made.control.events.subscribe({ since: 99 }, api);
   expect(subscription).toMatchObject({ after: 2, gap: { id: 2, type: 'stream.gap' } });
 });
 
-it('bounds readers, in all and of an owner, and counts the places that are given back', async () => {
+it('bounds readers, in all and for each owner, and counts freed slots', async () => {
   const made = world({ auth: { enforce_owner: true } });
   const open = (caller: Caller) => made.control.events.subscribe({}, caller);
   const held = await Promise.all(Array.from({ length: 100 }, () => open(owned('ann'))));

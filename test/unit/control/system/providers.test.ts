@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { testConfig } from '../../../support/config.ts';
 import { world } from '../../../support/servers/control.ts';
 
-it('shows them to administrators alone', async () => {
+it('shows host paths only to administrators', async () => {
   const w = world({
     providers: { userspace: { ...testConfig().providers.userspace, workspace_base: '/srv/secret/base' } },
   });
@@ -24,7 +24,7 @@ it('shows them to administrators alone', async () => {
   expect((await w.events()).map(({ type }) => type)).toContain('provider.failed');
 });
 
-it('finds audited methods in any case', async () => {
+it('finds audited methods in any letter case', async () => {
   const w = world();
   const draft = {
     ...{ actor: 'admin', method: 'DELETE', path: '/x', status: 200, duration_ms: 1, request_id: 'r' },

@@ -38,7 +38,7 @@ describe('quotas', () => {
     expect(w.told).toEqual(events);
   });
 
-  it('go through pages whatever letters the owners have', async () => {
+  it('are listed in pages for owners with any letters', async () => {
     const w = world();
     for (const owner of ['a', 'ü', '\u{1f600}']) await w.control.quotas.put(owner, {}, api);
     const seen: string[] = [];
@@ -51,14 +51,14 @@ describe('quotas', () => {
     await expect(w.control.quotas.list({ cursor: 'x' }, api)).rejects.toMatchObject({ code: 'bad_request' });
   });
 
-  it('cannot be set for an owner whose name is the path of the summary, who has the defaults', async () => {
+  it('cannot be set for an owner named summary, which gets the defaults', async () => {
     const w = world({ defaults: { max_sandboxes_per_owner: 7 } });
     const { quotas } = w.control;
     await expect(quotas.put('summary', {}, api)).rejects.toMatchObject({ code: 'bad_request' });
     expect(await quotas.usage('summary', api)).toMatchObject({ owner_id: 'summary', max_sandboxes: 7 });
   });
 
-  it('show what is used and in force, also where nothing is configured', async () => {
+  it('show usage and effective limits, also where nothing is configured', async () => {
     const w = world({ defaults: { max_sandboxes_per_owner: 7, max_ttl: '0s' } });
     const none = { owner_id: 'ann', active_sandboxes: 0, max_sandboxes: 7, max_ttl: '0s' };
     expect(await w.control.quotas.usage('ann', api)).toEqual({
@@ -73,7 +73,7 @@ describe('quotas', () => {
     });
   });
 
-  it('are each owner’s own where owners are enforced', async () => {
+  it('are private to each owner where owners are enforced', async () => {
     const w = world({ auth: { enforce_owner: true } });
     const { quotas } = w.control;
     await quotas.put('ann', {}, admin);
@@ -92,7 +92,7 @@ describe('quotas', () => {
     expect(await quotas.get('ann', ann)).toMatchObject({ owner_id: 'ann' });
   });
 
-  it('are in force at once: for the count, for lives and for deadlines', async () => {
+  it('apply at once to the count, lifetimes and deadlines', async () => {
     const w = world({ defaults: { max_sandboxes_per_owner: 1 } });
     const { id } = await spawn(w);
     const denied = { code: 'resource_limit', details: { reason: 'max_sandboxes_per_owner' } };
@@ -115,7 +115,7 @@ describe('quotas', () => {
     ).rejects.toMatchObject({ code: 'resource_limit' });
   });
 
-  it('never let through one too many of 100 at once', async () => {
+  it('are never exceeded by 100 spawns at once', async () => {
     const w = world({ defaults: { max_sandboxes_per_owner: 3, max_sandboxes: 10 } });
     const owners = Array.from({ length: 100 }, (_, i) => owned(`o${i % 5}`));
     await Promise.allSettled(owners.map((owner) => spawn(w, owner)));
@@ -126,8 +126,8 @@ describe('quotas', () => {
   });
 });
 
-describe('asking for admission', () => {
-  it('says what a spawn would meet, and makes nothing', async () => {
+describe('an admission request', () => {
+  it('returns the outcome of a spawn without creating one', async () => {
     const w = world({ defaults: { max_sandboxes: 2, max_sandboxes_per_owner: 1 } });
     const ask = (request = {}, caller = ann) => w.control.sandboxes.admission(request, caller);
     expect(await ask()).toEqual({

@@ -12,7 +12,7 @@ const snapshot = (image: string, day: number): RuntimeSnapshot => ({
   created_at: `2026-01-0${day}T00:00:00.000Z`,
 });
 
-it('come from the providers that have any, the newest first, and say whose they are', async () => {
+it('lists snapshots of all providers, newest first, with their provider', async () => {
   const plain = fakeProvider(fakeDeps());
   const other = { ...plain, snapshots: async () => [snapshot('old', 1), snapshot('new', 3)] };
   const third = { ...plain, kind: 'microvm' as const, snapshots: async () => [snapshot('middle', 2)] };

@@ -16,7 +16,7 @@ const envOf = async (w: World, caller: Caller) => {
 const imageOf = async (w: World, caller: Caller) => (await w.control.templates.get('py', caller)).image;
 
 describe('templates while owners are enforced', () => {
-  it('are out of reach of every other owner, who is told nothing of them', async () => {
+  it('are hidden from every other owner', async () => {
     const w = enforced();
     expect(await make(w, ann, { env: { TOKEN: 'hush' } })).toMatchObject({ owner_id: 'ann' });
     const { templates } = w.control;
@@ -35,7 +35,7 @@ describe('templates while owners are enforced', () => {
     expect(await envOf(w, bob)).toEqual({ TOKEN: 'other' });
   });
 
-  it('of an owner are found before those that all share', async () => {
+  it('of an owner win over shared ones of the same name', async () => {
     const w = enforced();
     await make(w, ann, { image: 'own' });
     const shared = await make(w, admin, { image: 'shared' });
@@ -53,7 +53,7 @@ describe('templates while owners are enforced', () => {
     expect(await imageOf(w, ann)).toBe('shared');
   });
 
-  it('that are shared are changed by administrators alone, and keep their name from all', async () => {
+  it('that are shared are changed only by administrators, and reserve their name', async () => {
     const w = enforced();
     await make(w, admin, { env: { TOKEN: 'hush' } });
     const { templates } = w.control;
@@ -81,13 +81,13 @@ describe('templates while owners are enforced', () => {
     await expect(imageOf(w, ann)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('are nobody’s to make or read without an owner', async () => {
+  it('cannot be created or read without an owner', async () => {
     const w = enforced();
     for (const refused of [make(w, api), w.control.templates.list({}, api, roomy), imageOf(w, api)])
       await expect(refused).rejects.toMatchObject({ code: 'bad_request' });
   });
 
-  it('are listed in pages that hold one name of many owners', async () => {
+  it('are listed in pages, also one name of many owners', async () => {
     const w = enforced();
     for (const owner of ['ann', 'bob', 'cid']) await make(w, owned(owner));
     await make(w, admin);
@@ -101,7 +101,7 @@ describe('templates while owners are enforced', () => {
     expect(owners).toEqual(['cid', 'bob', 'ann', undefined]);
   });
 
-  it('of one owner leave room for those of others', async () => {
+  it('of one owner leave capacity for those of others', async () => {
     const w = enforced();
     for (let n = 0; n < 100; n++) await make(w, ann, { name: `t${n}` });
     await expect(make(w, ann)).rejects.toMatchObject({ code: 'resource_limit' });
@@ -111,7 +111,7 @@ describe('templates while owners are enforced', () => {
 });
 
 describe('templates while owners are not enforced', () => {
-  it('are shared, whoever makes, changes or deletes them', async () => {
+  it('are shared, whoever creates, changes or deletes them', async () => {
     const w = world();
     expect(await make(w, ann)).not.toHaveProperty('owner_id');
     expect(await imageOf(w, bob)).toBe('i');
@@ -130,7 +130,7 @@ describe('ready sandboxes', () => {
     );
   };
 
-  it('are divided between owners; one alone may have all', async () => {
+  it('are divided between owners; a single owner may have all', async () => {
     const w = enforced({ defaults: { max_prewarm: 6 } });
     await w.control.start();
     await make(w, ann, { prewarm: 6 });
@@ -142,7 +142,7 @@ describe('ready sandboxes', () => {
     expect(await ready(w)).toEqual({ 'ann/py': 3, 'bob/py': 1, all: 2 });
   });
 
-  it('are for their owner alone, also where another owner’s are alike', async () => {
+  it('serve only their owner, also where another owner’s template is equal', async () => {
     const w = enforced();
     await w.control.start();
     await make(w, ann, { prewarm: 1 });

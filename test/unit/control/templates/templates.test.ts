@@ -12,7 +12,7 @@ const spawn = (w: World, overrides = {}, caller = api, options = {}) =>
   w.control.templates.spawn('py', overrides, caller, options, forever);
 
 describe('a template', () => {
-  it('says every value in force, and counts its versions', async () => {
+  it('shows every effective value, and counts its versions', async () => {
     const w = world();
     const made = await make(w, { ttl: '90m', description: 'd' });
     const stamp = new Date(w.clock.now()).toISOString();
@@ -37,15 +37,15 @@ describe('a template', () => {
   });
 
   it.each<[string, Partial<TemplateCreate>, object]>([
-    ['a provider that is not there', { provider: 'nope' }, { code: 'not_found' }],
-    ['a bad image', { image: 'a b' }, { code: 'bad_request' }],
-    ['a bad ttl', { ttl: 'soon' }, { code: 'bad_request' }],
+    ['an unknown provider', { provider: 'nope' }, { code: 'not_found' }],
+    ['an invalid image', { image: 'a b' }, { code: 'bad_request' }],
+    ['an invalid ttl', { ttl: 'soon' }, { code: 'bad_request' }],
     ['a ttl over the maximum', { ttl: '25h' }, { code: 'resource_limit' }],
     ['NUL in env', { env: { A: '\0' } }, { code: 'bad_request' }],
     ['a masked value', { env: { A: '***' } }, { code: 'bad_request' }],
     ['NUL in setup', { setup: ['a\0'] }, { code: 'bad_request' }],
     ['a blank command', { setup: [' '] }, { code: 'bad_request' }],
-    ['more ready ones than allowed', { prewarm: 33 }, { code: 'resource_limit' }],
+    ['more prewarmed sandboxes than allowed', { prewarm: 33 }, { code: 'resource_limit' }],
   ])('refuses %s, new and as an update', async (_, facts, error) => {
     const w = world();
     await expect(make(w, facts)).rejects.toMatchObject(error);
@@ -55,7 +55,7 @@ describe('a template', () => {
     expect(await w.control.templates.get('py', api)).toMatchObject({ version: 1 });
   });
 
-  it('refuses an image that no provider of its spawns would start', async () => {
+  it('refuses an image that no provider can start', async () => {
     const refusal = new ServiceError('bad_request', 'Image evil is not one that this server allows.');
     const refuseImage = (image: string) => {
       if (image === 'evil') throw refusal;
@@ -68,7 +68,7 @@ describe('a template', () => {
     expect(await w.control.templates.get('py', api)).toMatchObject({ image: 'python:3', version: 1 });
   });
 
-  it('is unique by name, keeps its name, and gives way only to whoever knows its version', async () => {
+  it('has a unique, fixed name, and changes only with its current version', async () => {
     const w = world();
     await make(w);
     await expect(make(w)).rejects.toMatchObject({ code: 'conflict' });
@@ -80,7 +80,7 @@ describe('a template', () => {
     expect(await update({}, { versions: [1] })).toMatchObject({ version: 2 });
   });
 
-  it('keeps values of env that come back masked', async () => {
+  it('keeps env values that a client sends back masked', async () => {
     const w = world();
     const { templates } = w.control;
     const env = { TOKEN: 'hush', OLD: 'x' };
@@ -92,7 +92,7 @@ describe('a template', () => {
     });
   });
 
-  it('keeps what another update has made of a masked value meanwhile', async () => {
+  it('keeps a masked value that another update changed meanwhile', async () => {
     const w = world();
     const { templates } = w.control;
     await templates.create({ name: 't', image: 'i', env: { TOKEN: 'old' } }, api);
@@ -103,7 +103,7 @@ describe('a template', () => {
     expect((await templates.get('t', admin)).env).toEqual({ TOKEN: 'new' });
   });
 
-  it('shows values of env to admins alone, wherever it is shown', async () => {
+  it('shows env values only to administrators, in every answer', async () => {
     const w = world();
     const env = { TOKEN: 'hush', EMPTY: '' };
     const masked = { TOKEN: '***', EMPTY: '***' };
@@ -138,7 +138,7 @@ describe('a template', () => {
     });
   });
 
-  it('is listed in shorter pages where templates are large, none left out', async () => {
+  it('is listed in shorter pages where templates are large, with none missing', async () => {
     const w = world();
     const asked: number[] = [];
     const { list } = w.store.templates;
@@ -171,7 +171,7 @@ describe('a spawn from a template', () => {
     ...{ metadata: { a: '1', b: '1' }, env: { A: '1', B: '1' } },
   };
 
-  it('has what the template says, and its name', async () => {
+  it('has the values and the name of the template', async () => {
     const w = world();
     await make(w, facts);
     const sandbox = await spawn(w);
@@ -187,7 +187,7 @@ describe('a spawn from a template', () => {
     expect(listed.sandboxes.map(({ id }) => id)).toEqual([same.id, sandbox.id]);
   });
 
-  it('lets the request win, maps key by key, and X-User-ID over owner_id', async () => {
+  it('lets the request override, maps key by key, and X-User-ID win over owner_id', async () => {
     const w = world();
     await make(w, facts);
     const overrides = { memory_mb: 64, ttl: '5m', metadata: { b: '2', c: '2' }, env: { B: '2' } };
@@ -198,7 +198,7 @@ describe('a spawn from a template', () => {
     expect(await spawn(w, { owner_id: 'bob' })).toMatchObject({ owner_id: 'bob' });
   });
 
-  it('refuses an image of its own, and maps that grow too large', async () => {
+  it('refuses another image, and maps that grow too large', async () => {
     const w = world();
     await make(w, facts);
     const both = w.control.sandboxes.spawn({ template: 'py', image: 'i' }, api, {}, forever);
@@ -208,7 +208,7 @@ describe('a spawn from a template', () => {
     expect(w.fake.made).toEqual([]);
   });
 
-  it('keeps an Idempotency-Key by path and body', async () => {
+  it('stores an Idempotency-Key by path and body', async () => {
     const w = world();
     await make(w);
     const options = { idempotencyKey: 'k' };
@@ -225,7 +225,7 @@ describe('a spawn from a template', () => {
     expect((await spawn(w, {}, api, options)).id).toBe(first.id);
   });
 
-  it('under owner enforcement needs an owner', async () => {
+  it('needs an owner under owner enforcement', async () => {
     const w = world({ auth: { enforce_owner: true } });
     await w.control.templates.create({ name: 'py', image: 'python:3' }, admin);
     await expect(spawn(w)).rejects.toMatchObject({ code: 'bad_request' });
@@ -254,7 +254,7 @@ describe('setup', () => {
     expect(types(await w.events())).toEqual(['sandbox.created', 'sandbox.running']);
   });
 
-  it('that fails ends the spawn, names the command, shows the end of what it wrote, leaves nothing', async () => {
+  it('that fails ends the spawn, names the command, shows the end of its output, and leaves nothing behind', async () => {
     const w = world();
     w.fake.programs.set('good', async () => ({}));
     w.fake.programs.set('bad', async ({ write }) => {
@@ -277,7 +277,7 @@ describe('setup', () => {
     expect(types(await w.events())).toEqual(told);
   });
 
-  it('that does not end is over with the time for all of it', async () => {
+  it('that does not end is stopped at the limit for all commands', async () => {
     const w = world({ defaults: { max_exec_timeout: '10s' } });
     w.fake.programs.set('slow', async ({ spec }) => {
       await w.clock.advance(4000);

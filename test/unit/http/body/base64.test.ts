@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { strictBase64 } from '../../../../src/http/body/base64.ts';
 
-it('reads what an encoder writes', () => {
+it('decodes the output of an encoder', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
       expect(strictBase64(Buffer.from(bytes).toString('base64'), 'content')).toEqual(Buffer.from(bytes));
@@ -12,7 +12,7 @@ it('reads what an encoder writes', () => {
   );
 });
 
-it('takes a text exactly when it is what an encoder would write', () => {
+it('accepts a text exactly when an encoder would write it', () => {
   const alphabet = fc.constantFrom(...'ABCabc019+/=-_ \n\0é');
   fc.assert(
     fc.property(fc.string({ unit: alphabet, maxLength: 12 }), (text) => {

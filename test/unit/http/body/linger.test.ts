@@ -29,19 +29,19 @@ function upload() {
   return { clock, request, passes };
 }
 
-it('who sends on quickly is read on, and lost once it slows down', async () => {
+it('reads on from a fast sender, and closes it once it slows down', async () => {
   const { passes } = upload();
   for (let count = 0; count < 4; count++) expect(await passes(5_000_000)).toBe(false);
   expect(await passes(1_000)).toBe(true);
 });
 
-it('who never ends is lost after a minute', async () => {
+it('closes a sender that never ends after a minute', async () => {
   const { passes } = upload();
   for (let count = 0; count < 11; count++) expect(await passes(5_000_000)).toBe(false);
   expect(await passes(5_000_000)).toBe(true);
 });
 
-it('who has sent all keeps the connection', async () => {
+it('keeps the connection of a sender that has finished', async () => {
   const { clock, request, passes } = upload();
   request.complete = true;
   request.emit('close');

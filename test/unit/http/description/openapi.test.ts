@@ -31,19 +31,19 @@ it('has a route for each path of the table, and describes each', () => {
   ).toEqual(PATHS);
 });
 
-it('is the same text each time, and the same in both forms', () => {
+it('is the same text each time, with equal JSON and YAML', () => {
   expect(renderOpenapi('1.2.3')).toEqual({ json, yaml });
   expect(parse(yaml)).toEqual(document);
 });
 
-it('refers only to schemas that are there', () => {
+it('refers only to existing schemas', () => {
   const references = [...json.matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name);
   expect(references.length).toBeGreaterThan(50);
   expect([...new Set(references)].filter((name) => !(name! in document.components.schemas))).toEqual([]);
   expect(json).not.toContain('"$id"');
 });
 
-it('says that nothing inside a sandbox of another worker is reached', () => {
+it('declares 501 for every operation inside a sandbox', () => {
   const inside = operations.filter(({ place }) => /\/sandboxes\/\{id\}\/(?:execs?|files|logs)\b/.test(place));
   expect(inside.length).toBeGreaterThan(10);
   expect(inside.filter(({ operation }) => !('501' in operation.responses)).map(({ place }) => place)).toEqual(
@@ -51,14 +51,14 @@ it('says that nothing inside a sandbox of another worker is reached', () => {
   );
 });
 
-it('has each named rule once, and none of what describes it', () => {
+it('has each named schema once, without internal markers', () => {
   expect(Object.keys(document.components.schemas)).toEqual(
     expect.arrayContaining(['Duration', 'Owner', 'AbsolutePath', 'Cursor', 'Moment']),
   );
   expect(json).not.toContain('"described"');
 });
 
-it('does not let a name be what the API has for itself', () => {
+it('excludes reserved names from path parameters', () => {
   const excluded = (place: string) =>
     operations
       .find((one) => one.place === place)
@@ -70,7 +70,7 @@ it('does not let a name be what the API has for itself', () => {
 });
 
 describe.each(operations)('$place', ({ place, operation }) => {
-  it('names what every request may be answered', () => {
+  it('lists the answers that every request may get', () => {
     const statuses = Object.keys(operation.responses);
     expect(statuses).toEqual(expect.arrayContaining(['403', '408', '415', '417', '431', '500', '503']));
     expect('413' in operation.responses).toBe(
@@ -78,14 +78,14 @@ describe.each(operations)('$place', ({ place, operation }) => {
     );
   });
 
-  it('declares every place of its path', () => {
+  it('declares every parameter of its path', () => {
     const inPath = operation.parameters
       .filter((parameter) => parameter.in === 'path')
       .map(({ name }) => name);
     expect(inPath).toEqual([...place.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
   });
 
-  it('says which failures it has, and whether it needs a key', () => {
+  it('declares its failures and whether it needs a key', () => {
     expect(Object.keys(operation.responses)).toContain('400');
     const keyed =
       operation.security.length > 0 && !operation.security.some((entry) => Object.keys(entry).length === 0);

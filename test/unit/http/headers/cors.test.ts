@@ -40,7 +40,7 @@ describe('with a list of origins', () => {
     expect(rules.answerHeaders({ origin })).toEqual({ Vary: 'Origin' });
   });
 
-  it('lets our own page ask, without telling others', () => {
+  it('permits our own page without a CORS header', () => {
     expect(rules.preflightHeaders(preflight('https://svc.example.com'))).not.toHaveProperty(
       'Access-Control-Allow-Origin',
     );
@@ -53,12 +53,12 @@ it('answers * with *, whatever the origin', () => {
   expect(rules.answerHeaders({ origin: 'null' })).toMatchObject({ 'Access-Control-Allow-Origin': '*' });
 });
 
-it('says nothing by default', () => {
+it('sends no header by default', () => {
   expect(cors([]).answerHeaders({ origin: LISTED })).toBeUndefined();
   expect(cors([]).answerHeaders({})).toBeUndefined();
 });
 
-it('knows a preflight from a plain OPTIONS', () => {
+it('tells a preflight from a plain OPTIONS request', () => {
   expect(isPreflight('OPTIONS', preflight('x'))).toBe(true);
   expect(isPreflight('OPTIONS', { origin: 'x' })).toBe(false);
   expect(isPreflight('GET', preflight('x'))).toBe(false);

@@ -15,7 +15,7 @@ it.each([
   ['10.0.0.1', 'gopher', 'http'],
   ['192.0.2.1', 'https', 'http'],
   ['10.0.0.1', '', 'http'],
-])('%s saying %j came by %s', (peer, said, expected) => {
+])('the peer %s with X-Forwarded-Proto %j used %s', (peer, said, expected) => {
   expect(schemeOf(from(peer, { 'x-forwarded-proto': said }), isProxy)).toBe(expected);
 });
 
@@ -24,6 +24,6 @@ it.each([
   ['10.0.0.1', '6.6.6.6, 192.0.2.7', '6.6.6.6, 192.0.2.7, 10.0.0.1'],
   ['10.0.0.1', 'evil\tthing, 192.0.2.7,', '192.0.2.7, 10.0.0.1'],
   ['10.0.0.1', '1.1.1.1,'.repeat(500), `${'1.1.1.1, '.repeat(32)}10.0.0.1`],
-])('%s forwarding %j is %s', (peer, said, expected) => {
+])('the peer %s with X-Forwarded-For %j forwards %s', (peer, said, expected) => {
   expect(forwardedFor(from(peer, { 'x-forwarded-for': said }), isProxy)).toBe(expected);
 });

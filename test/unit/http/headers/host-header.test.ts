@@ -34,7 +34,7 @@ describe('without authentication', () => {
     ['[zz]', 'bad_request'],
   ])('%j is %s', (host, expected) => expect(verdict(check, host)).toBe(expected));
 
-  it('needs one in HTTP/1.1 alone', () => {
+  it('requires the header only in HTTP/1.1', () => {
     expect(verdict(check, undefined)).toBe('bad_request');
     expect(verdict(check, undefined, '1.0')).toBe('taken');
   });
@@ -44,6 +44,6 @@ it.each([
   { auth: { enabled: true, api_key: API_KEY } },
   { server: { host: '0.0.0.0', allow_insecure: true } },
   { server: { cors_allowed_origins: ['*'] } },
-])('takes any name with %o', (options) => {
+])('accepts any name with %o', (options) => {
   expect(verdict(hostCheck(httpConfig(options)), 'svc.example.com')).toBe('taken');
 });

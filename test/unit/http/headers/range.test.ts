@@ -19,7 +19,7 @@ it.each([
   expect(parseRange({ range })).toEqual(expected);
 });
 
-it('gives the whole where If-Range asks for a state of the file that we cannot know', () => {
+it('returns the complete file for an If-Range that the server cannot check', () => {
   expect(parseRange({ range: 'bytes=0-1', 'if-range': '"etag"' })).toBeUndefined();
   expect(parseRange({})).toBeUndefined();
 });

@@ -9,8 +9,8 @@ import {
 
 const NAME = '80-sb-a.p.test';
 
-describe('ours', () => {
-  it('is found wherever it stands, and as often, within bounds', () => {
+describe('the cookie of a preview', () => {
+  it('is found at any position and repeatedly, up to a bound', () => {
     expect(tokensIn(undefined)).toEqual([]);
     expect(
       tokensIn('a=1; svc_preview=one;__Host-svc_preview=two ; xsvc_preview=no; svc_preview2=no'),
@@ -19,14 +19,14 @@ describe('ours', () => {
     expect(tokensIn('svc_preview=x; '.repeat(500))).toHaveLength(8);
   });
 
-  it('goes to no guest', () => {
+  it('never reaches the guest', () => {
     expect(withoutOurCookies('a=1; svc_preview=one; b=2')).toBe('a=1; b=2');
     expect(withoutOurCookies('svc_preview=one')).toBeUndefined();
     expect(withoutOurCookies('__Host-svc_preview=one; svc_preview =x')).toBeUndefined();
     expect(withoutOurCookies('a="x; y"; b')).toBe('a="x; y"; b');
   });
 
-  it('is bound to the host, and to TLS where there is any', () => {
+  it('is bound to the host, and to TLS where in use', () => {
     expect(tokenCookie('t', 9, 'http')).toBe('svc_preview=t; Path=/; Max-Age=9; HttpOnly; SameSite=Lax');
     expect(tokenCookie('t', 9, 'https')).toBe(
       '__Host-svc_preview=t; Path=/; Max-Age=9; HttpOnly; SameSite=Lax; Secure',

@@ -4,7 +4,7 @@ import { readStart } from '../../../../src/http/socket/socket-messages.ts';
 
 const frame = (text: string) => ({ data: Buffer.from(text), isBinary: false });
 
-it('a message with too much structure is refused by that, a damaged one by its syntax', () => {
+it('a message with too much structure and a damaged message are refused with their reasons', () => {
   expect(() => readStart(frame(`{"type":"start","args":[${'[],'.repeat(300_000)}[]]}`))).toThrow(
     'nested too deeply',
   );

@@ -27,7 +27,7 @@ async function setting() {
 
 const backup = (request: BackupRequest) => backupDatabase(request, fakeClock());
 
-it('holds what the database holds, for its owner alone, in one file', async () => {
+it('holds the content of the database, readable only by its owner, in one file', async () => {
   const { database, output, backups } = await setting();
   await makeDatabase(database, 'mine', 30);
   const report = await backup({ database, output });
@@ -46,7 +46,7 @@ it('holds what the database holds, for its owner alone, in one file', async () =
   expect(readFileSync(output)[18]).toBe(1);
 });
 
-it('changes not a byte of the source, closed or left by a killed server, and holds what its log holds', async () => {
+it('leaves the source unchanged, closed or after a kill, and includes its log', async () => {
   const { folder, database, output } = await setting();
   for (const make of [makeDatabase, makeUnclosed]) {
     await make(database, 'mine', 25);
@@ -59,7 +59,7 @@ it('changes not a byte of the source, closed or left by a killed server, and hol
   }
 });
 
-it('copies while a server holds the database', async () => {
+it('copies while a server uses the database', async () => {
   const { database, output } = await setting();
   const store = await openStore(database);
   await backup({ database, output });
@@ -67,7 +67,7 @@ it('copies while a server holds the database', async () => {
   await store.close();
 });
 
-it('leaves an output that is there, unless told', async () => {
+it('keeps an existing output unless forced', async () => {
   const { database, output } = await setting();
   await makeDatabase(database);
   writeFileSync(output, 'mine');
@@ -80,7 +80,7 @@ it('leaves an output that is there, unless told', async () => {
   expect(marksIn(output)).toEqual(['20 host']);
 });
 
-it('leaves an output that comes at the last moment', async () => {
+it('keeps an output that appears at the last moment', async () => {
   const { database, output, backups } = await setting();
   await makeDatabase(database);
   const onStage = (stage: string) => {
@@ -91,7 +91,7 @@ it('leaves an output that comes at the last moment', async () => {
   expect(readdirSync(backups)).toEqual(['b.db']);
 });
 
-it('tells how far it is and ends when it is told to, leaving nothing', async () => {
+it('reports its progress, and ends on an abort without leftovers', async () => {
   const { database, output, backups } = await setting();
   await makeDatabase(database);
   const controller = new AbortController();
@@ -105,7 +105,7 @@ it('tells how far it is and ends when it is told to, leaving nothing', async () 
   expect(readdirSync(backups)).toEqual([]);
 });
 
-it('gives no name to a copy that does not pass its checks', async () => {
+it('publishes no copy that fails its checks', async () => {
   const { database, output, backups } = await setting();
   await makeDatabase(database, 'mine', 200);
   const bytes = readFileSync(database);
@@ -117,7 +117,7 @@ it('gives no name to a copy that does not pass its checks', async () => {
   expect(readdirSync(backups)).toEqual([]);
 });
 
-it('gives no name to a database of another program', async () => {
+it('publishes no database of another program', async () => {
   const { database, output, backups } = await setting();
   const raw = new Sqlite(database);
   raw.exec('CREATE TABLE theirs (x)');
@@ -126,7 +126,7 @@ it('gives no name to a database of another program', async () => {
   expect(readdirSync(backups)).toEqual([]);
 });
 
-it('refuses what is no file, without waiting for it', async () => {
+it('refuses a source that is not a file without waiting for it', async () => {
   const { folder, output } = await setting();
   execFileSync('mkfifo', [join(folder, 'fifo')]);
   writeFileSync(join(folder, 'empty'), '');
@@ -139,7 +139,7 @@ it('refuses what is no file, without waiting for it', async () => {
   expect(existsSync(output)).toBe(false);
 });
 
-it('removes what a killed backup left, and nothing of one that runs', async () => {
+it('removes leftovers of a killed backup, and nothing of a running one', async () => {
   const { database, output, backups } = await setting();
   await makeDatabase(database);
   // Pids end at 2^22.
@@ -155,7 +155,7 @@ it('removes what a killed backup left, and nothing of one that runs', async () =
   expect(readdirSync(backups).sort()).toEqual(['b.db', 'b.db.1.part', 'b.db.x.part', 'c.db.4194999.part']);
 });
 
-it('asks for room first', () => {
+it('requires free space first', () => {
   const statfs = (() => ({ bavail: 10, bsize: 4096 * 1024 })) as never;
   requireSpace('/', 10 * 1024 * 1024, statfs);
   expect(() => requireSpace('/', 30 * 1024 * 1024, statfs)).toThrow(

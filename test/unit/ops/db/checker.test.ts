@@ -51,7 +51,7 @@ async function checking<T>(bytes: number, work: (checker: Checker) => Promise<T>
   return work(checker).finally(checker.close);
 }
 
-it('says what the check in place says', async () => {
+it('agrees with the check in the same process', async () => {
   const report = await checking(LARGE, (checker) => checker.check(database));
   expect(report).toEqual(verifyDatabase(database, 'rows'));
   expect(report.ok).toBe(true);
@@ -79,14 +79,14 @@ it('finds rows that the API would refuse', async () => {
   expect(others).toHaveLength(19);
 });
 
-it('checks the rows of a large file in its process', async () => {
+it('checks the rows of a large file in a separate process', async () => {
   const answer = await startCheckProcess('quick_check(1)', AbortSignal.timeout(60_000)).ask(database, [
     "SELECT type FROM events WHERE type REGEXP '^exec[.]\\p{L}+$' LIMIT 1",
   ]);
   expect(answer).toEqual({ lines: ['ok'], rows: ['exec.started'] });
 });
 
-it('has no process for a small file, and none left when it is closed', async () => {
+it('uses no process for a small file, and leaves none when it is closed', async () => {
   await checking(1024, async (checker) => {
     expect(children()).toEqual([]);
     expect((await checker.check(database)).ok).toBe(true);
@@ -95,7 +95,7 @@ it('has no process for a small file, and none left when it is closed', async () 
   await until('its process is gone', () => children().length === 0);
 });
 
-it('ends a backup in the middle of its check', async () => {
+it('ends a backup during its check', async () => {
   const folder = temporaryFolder();
   const before = contentOf(home);
   const stop = new AbortController();

@@ -21,7 +21,7 @@ const failed = async (path: string) =>
 
 it.each([
   ['a closed database', makeDatabase],
-  ['one that a killed server left', makeUnclosed],
+  ['a database that a killed server left', makeUnclosed],
 ])('counts %s and changes nothing', async (_, make) => {
   const path = await make(join(temporaryFolder(), 'svc.db'), 'x', 12);
   const before = contentOf(join(path, '..'));
@@ -38,7 +38,7 @@ it.each([
   expect(after).toEqual(before);
 });
 
-it('looks into a database that a server holds', async () => {
+it('reads a database that a server uses', async () => {
   const path = join(temporaryFolder(), 'svc.db');
   const store = await openStore(path);
   expect(await verifyFile(path)).toMatchObject({ ok: true });
@@ -71,7 +71,7 @@ it.each([
   ['counters', 'DELETE FROM active_counts'],
   ['counters', 'UPDATE event_ids SET reserved_through = 0'],
   ['counters', 'DELETE FROM instance'],
-])('finds what is wrong with %s: %s', async (id, sql) => {
+])('finds the problem of %s: %s', async (id, sql) => {
   const path = await makeDatabase(join(temporaryFolder(), 'svc.db'));
   const db = new Sqlite(path);
   db.exec(sql);
@@ -149,7 +149,7 @@ async function withRows(path: string): Promise<string> {
   return path;
 }
 
-it('finds pages that are not what they were', async () => {
+it('finds damaged pages', async () => {
   const path = await makeDatabase(join(temporaryFolder(), 'svc.db'), 'x', 300);
   const bytes = readFileSync(path);
   writeFileSync(path, Buffer.from(bytes).fill(0xff, bytes.length - 4096));

@@ -41,7 +41,7 @@ async function opens(path: string): Promise<number> {
 it.each([
   ['closed', makeDatabase],
   ['left by a killed server', makeUnclosed],
-])('replaces a database that was %s, keeps it, and says the way back', async (_, make) => {
+])('replaces a database that was %s, keeps it, and prints the command that undoes it', async (_, make) => {
   const { database, input, folder } = await setting(make);
   const report = await restore({ input, database });
   expect(report).toMatchObject({ dry_run: false, sha256: hashOf(input), safety_copy: expect.any(String) });
@@ -53,7 +53,7 @@ it.each([
   expect(await opens(database)).toBe(40);
 });
 
-it('puts a backup where there was nothing', async () => {
+it('restores a backup without an earlier database', async () => {
   const { input } = await setting();
   const database = join(temporaryFolder(), 'svc.db');
   const report = await restore({ input, database });
@@ -62,7 +62,7 @@ it('puts a backup where there was nothing', async () => {
   expect(statSync(database).mode & 0o777).toBe(0o600);
 });
 
-it('refuses rows that the API would refuse, and says which', async () => {
+it('refuses rows that the API would refuse, and names them', async () => {
   const { database, input, folder } = await setting();
   const db = new Sqlite(input);
   db.exec("UPDATE sandboxes SET owner_id = '../etc' WHERE id = (SELECT min(id) FROM sandboxes)");
@@ -76,7 +76,7 @@ it('refuses rows that the API would refuse, and says which', async () => {
   expect(contentOf(folder)).toEqual(before);
 });
 
-it('refuses while a server holds the database', async () => {
+it('refuses while a server uses the database', async () => {
   const { database, input } = await setting();
   const store = await openStore(database);
   await expect(restore({ input, database })).rejects.toMatchObject({
@@ -87,7 +87,7 @@ it('refuses while a server holds the database', async () => {
   expect(marksIn(database)).toEqual(['40 old']);
 });
 
-it('refuses while anybody else has the database open, and leaves it alone', async () => {
+it('refuses while another program has the database open, and leaves it unchanged', async () => {
   const { database, input, folder } = await setting();
   const other = new Sqlite(database);
   other.prepare('SELECT count(*) FROM sandboxes').get();
@@ -100,7 +100,7 @@ it('refuses while anybody else has the database open, and leaves it alone', asyn
   expect(readdirSync(folder).sort()).toEqual(['svc.db', 'svc.db.lock', 'svc.db.reserve']);
 });
 
-it('is not changed by logs that stand beside either file', async () => {
+it('ignores old logs beside either file', async () => {
   const { database, input } = await setting();
   const stale = await makeUnclosed(join(temporaryFolder(), 'svc.db'), 'stale', 40);
   for (const path of [database, input]) {
@@ -114,7 +114,7 @@ it('is not changed by logs that stand beside either file', async () => {
   expect(await opens(database)).toBe(50);
 });
 
-it('keeps what cannot be opened as it was, with what stood beside it', async () => {
+it('keeps an unreadable database unchanged, with its log', async () => {
   const { database, input } = await setting();
   writeFileSync(database, 'no database at all, but maybe of use to somebody'.repeat(99));
   writeFileSync(`${database}-wal`, 'log');
@@ -127,7 +127,7 @@ it('keeps what cannot be opened as it was, with what stood beside it', async () 
   expect(marksIn(database)).toEqual(['50 new']);
 });
 
-it('keeps the log of a database that is gone', async () => {
+it('keeps the log of a missing database', async () => {
   const { database, input } = await setting();
   rmSync(database);
   writeFileSync(`${database}-wal`, 'log');
@@ -154,7 +154,7 @@ it.each([
     expect(hashOf(report.safety_copy!)).toBe(before);
 });
 
-it('offers no way back that it would refuse', async () => {
+it('prints no undo command that would fail', async () => {
   const { database, input } = await setting();
   const raw = new Sqlite(database);
   raw.exec('UPDATE active_counts SET active = 7');
@@ -175,7 +175,7 @@ it.each([
     'internal',
   ],
   [
-    'with counters that lie',
+    'with wrong counters',
     (db: Sqlite.Database) => void db.exec('UPDATE active_counts SET active = 7'),
     'internal',
   ],
@@ -188,7 +188,7 @@ it.each([
   expect(marksIn(database)).toEqual(['40 old']);
 });
 
-it('removes what a killed restore left, also of the copy that it was keeping', async () => {
+it('removes leftovers of a killed restore, also of its safety copy', async () => {
   const { database, input, folder } = await setting();
   const left = ['svc.db.4194999.part', 'svc.db.before-20260102T030405.000Z-wal.4194999.part'];
   const kept = ['svc.db.before-20260102T030405.000Z', 'svc.db.before-20260102T030405.000Z.1.part'];
@@ -206,7 +206,7 @@ it('refuses a missing folder, and the database as its own backup', async () => {
   await expect(restore({ input: database, database })).rejects.toMatchObject({ code: 'bad_request' });
 });
 
-it('changes nothing in a dry run, which finds what a restore would', async () => {
+it('changes nothing in a dry run, with the findings of a restore', async () => {
   const { database, input, folder } = await setting(makeUnclosed);
   const before = contentOf(folder);
   expect(await restore({ input, database, dryRun: true })).toMatchObject({
@@ -220,7 +220,7 @@ it('changes nothing in a dry run, which finds what a restore would', async () =>
   await store.close();
 });
 
-it('sets no counter back, and says when the backup is of another instance', async () => {
+it('never decreases a counter, and reports a backup of another instance', async () => {
   const database = await makeDatabase(join(temporaryFolder(), 'svc.db'), 'old', 5);
   const input = join(temporaryFolder(), 'b.db');
   await backupDatabase({ database, output: input }, fakeClock());

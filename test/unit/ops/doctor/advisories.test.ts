@@ -11,7 +11,7 @@ it.each([
   ['1.3.3', 0],
   ['1.4.0', 0],
   ['2.0.0', 0],
-])('runc %s has %i', (version, count) => {
+])('runc %s has %i advisories', (version, count) => {
   expect(advisoriesFor('runc', version)).toHaveLength(count);
   expect(advisoriesFor('crun', version)).toEqual([]);
 });
@@ -26,11 +26,11 @@ it.each([
   ['dockerd', '24.0.9', 1],
   ['dockerd', '28.0.0', 0],
   ['bwrap', '0.8.0', 0],
-])('%s %s has %i', (program, version, count) => {
+])('%s %s has %i advisories', (program, version, count) => {
   expect(advisoriesFor(program, version)).toHaveLength(count);
 });
 
-it('compares by numbers', () => {
+it('compares versions by number', () => {
   expect(isOlder('20.9.0', '20.19.0')).toBe(true);
   expect(isOlder('20.19.0', '20.19.0')).toBe(false);
   expect(isOlder('22.0.0', '20.19.0')).toBe(false);

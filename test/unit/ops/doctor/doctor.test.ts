@@ -28,7 +28,7 @@ const idsOf = ({ groups }: DoctorReport) => groups.flatMap(({ checks }) => check
 const checkOf = ({ groups }: DoctorReport, id: string) =>
   groups.flatMap(({ checks }) => checks).find((check) => check.id === id);
 
-it('the report is what its schema says, and as bad as its worst check', async () => {
+it('the report fits its schema and has the verdict of its worst check', async () => {
   const check = new Ajv({ strict: false }).compile(DoctorReport);
   const sound = await report(machine());
   expect(check(sound) || check.errors).toBe(true);
@@ -42,7 +42,7 @@ it('the report is what its schema says, and as bad as its worst check', async ()
   ]);
 });
 
-it('runs what is asked for', async () => {
+it('runs only the selected checks', async () => {
   const only = await report(machine(), { ...everything, only: ['server', 'database.space'] });
   expect(idsOf(only)).toEqual(['database.space', 'server.port']);
   const skip = await report(machine(), { ...everything, skip: ['machine', 'database.sync'] });
@@ -52,7 +52,7 @@ it('runs what is asked for', async () => {
   expect(() => planDoctor(machine(), { ...everything, only: ['disk'] })).toThrow('Unknown check.');
 });
 
-it('tells everything that is wrong with the configuration, and asks nothing else', async () => {
+it('reports every configuration problem, and then runs no other check', async () => {
   const deps = machine();
   const failure = configFailure([
     { message: 'svc.yaml:1:1: one thing.' },
@@ -72,7 +72,7 @@ it('tells everything that is wrong with the configuration, and asks nothing else
   expect(new Set(others.map(({ verdict }) => verdict))).toEqual(new Set(['skip']));
 });
 
-it('a configuration that does not load fails also what does not look at it', async () => {
+it('an invalid configuration fails also a selection without its check', async () => {
   const load = () => {
     throw configFailure([{ message: 'svc.yaml:1:1: one thing.' }]);
   };
@@ -84,7 +84,7 @@ it('a configuration that does not load fails also what does not look at it', asy
   }
 });
 
-it('what is wrong stands first and last, and what was not looked at is one line for each group', async () => {
+it('failures are printed first and last, and skipped checks are one line for each group', async () => {
   const found = await report(machine({ host: { fileSystem: { freeBytes: 1 } }, nodeVersion: '18.0.0' }));
   const text = doctorText(found, {});
   const wrong = findingsText(found, {});
@@ -104,7 +104,7 @@ it('what is wrong stands first and last, and what was not looked at is one line 
   expect(findingsText(await report(machine()), {})).toBe('');
 });
 
-it('SARIF of a report is valid, links to the groups of its document, and says when nothing could be read', async () => {
+it('SARIF of a report is valid, links to the document, and records an unreadable configuration', async () => {
   const schema = JSON.parse(readFileSync(join(packageRoot(), 'fixtures/sarif-2.1.0.schema.json'), 'utf8'));
   const { $schema: _, id: __, ...rest } = schema;
   const check = new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(rest);
@@ -125,7 +125,7 @@ it('SARIF of a report is valid, links to the groups of its document, and says wh
   expect(unread).toMatchObject({ runs: [{ invocations: [{ executionSuccessful: false }] }] });
 });
 
-it('a check that never ends has failed at its deadline', async () => {
+it('a check that never ends fails at its deadline', async () => {
   const clock = fakeClock();
   const plan = planDoctor(machine({ clock, host: { syncs: 'never' } }), {
     ...everything,
@@ -137,7 +137,7 @@ it('a check that never ends has failed at its deadline', async () => {
   expect((await plan.finish()).groups[0]?.checks[0]?.ms).toBeGreaterThanOrEqual(30_000);
 });
 
-it('an interruption ends the check under way and leaves out the rest', async () => {
+it('an interruption ends the running check and skips the rest', async () => {
   const end = new AbortController();
   const deps = machine({ signal: end.signal, host: { syncs: 'never' } });
   const plan = planDoctor(deps, { ...everything, only: ['database'] });
@@ -181,7 +181,7 @@ function withTrial(runtimes: string[], wrong: Machine = {}) {
   return { deps, destroyed, instances, saving };
 }
 
-it('a probe ends what a killed doctor left, and its own sandbox, also when it is cut short', async () => {
+it('a probe ends leftovers of a killed doctor, and its own sandbox, also when interrupted', async () => {
   const left = withTrial(['sb-left', 'sb-young']);
   await report(left.deps, { ...everything, probe: true, only: ['probe_userspace.start'] });
   expect(left.destroyed).toEqual(['sb-left', expect.stringMatching(/^sb-/)]);
@@ -190,7 +190,7 @@ it('a probe ends what a killed doctor left, and its own sandbox, also when it is
   expect(failing.destroyed).toHaveLength(1);
 });
 
-it('is the same stranger to the service at each run', async () => {
+it('uses the same foreign instance id in each run', async () => {
   const [first, second] = [withTrial([]), withTrial([])];
   for (const { deps } of [first, second]) await report(deps, { ...everything, only: ['container.engine'] });
   expect(first.instances).toEqual(second.instances);
@@ -198,7 +198,7 @@ it('is the same stranger to the service at each run', async () => {
   expect(first.instances).not.toContain(instance?.id);
 });
 
-it('saves no virtual machine to start others from', async () => {
+it('saves no snapshot of a virtual machine', async () => {
   const { deps, saving } = withTrial([]);
   await report(deps, { ...everything, only: ['container.engine'] });
   expect(saving).toEqual([false]);
@@ -212,7 +212,7 @@ it('a provider whose image serves no port is not blamed for it', async () => {
   expect(checkOf(found, 'probe_userspace.connect')?.verdict).toBe('skip');
 });
 
-it('knows the service itself at its port', async () => {
+it('recognizes the service on its port', async () => {
   const files = { [`${DATABASE}.lock.json`]: '{"pid":7,"address":"http://127.0.0.1:7423"}', '/proc/7': '' };
   const found = await report(machine({ host: { portFault: 'EADDRINUSE' }, files }));
   expect(checkOf(found, 'server.port')).toMatchObject({ verdict: 'pass' });
@@ -221,7 +221,7 @@ it('knows the service itself at its port', async () => {
   );
 });
 
-it('what nobody relies on is a warning, what is the default fails, and production is strict', async () => {
+it('an unused provider warns, the default provider fails, and production is strict', async () => {
   const wrong: Machine = { findings: { container: 'network' } };
   const verdict = async (more: Machine) =>
     checkOf(await report(machine({ ...wrong, ...more })), 'container.network')?.verdict;
@@ -230,7 +230,7 @@ it('what nobody relies on is a warning, what is the default fails, and productio
   expect(await verdict({ production: true })).toBe('fail');
 });
 
-it('shows a tree with times and what to do', async () => {
+it('shows a tree with times and remedies', async () => {
   const found = await report(machine({ nodeVersion: '18.0.0' }), {
     ...everything,
     only: ['machine.node', 'server'],
@@ -244,7 +244,7 @@ it('shows a tree with times and what to do', async () => {
   expect(lines.at(-1)).toMatch(/^fail +\d+\.\d ms {2}2 checks: 1 pass, 0 warn, 1 fail, 0 skip$/);
 });
 
-it('runs every check once also behind the tree of a terminal', async () => {
+it('runs every check once also with the tree of a terminal', async () => {
   const plan = planDoctor(machine({ nodeVersion: '18.0.0' }), everything);
   await runChecks(plan.groups, true);
   const found = await plan.finish();

@@ -289,12 +289,12 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ),
 ];
 
-it.each(FAULTS)('%s: %s alone says so', async (_, id, verdict, wrong) => {
+it.each(FAULTS)('%s: only %s reports it', async (_, id, verdict, wrong) => {
   const found = (await examine(wrong)).filter((check) => bad(check.verdict));
   expect(found.map((check) => [check.id, check.verdict])).toEqual([[id, verdict]]);
 });
 
-it('names the keys that need somebody, and the commands', async () => {
+it('names the keys that need attention, with the commands', async () => {
   const old = keyFacts({ scopes: ['admin'], created_at: inDays(-400) });
   const keys = [
     keyFacts({ name: 'soon', expires_at: inDays(6) }),
@@ -315,7 +315,7 @@ it('names the keys that need somebody, and the commands', async () => {
   expect(found?.fix).toMatch(/svc key rotate .* svc key revoke /);
 });
 
-it('whatever fails says what to do, and what was seen', async () => {
+it('every failed check gives its observation and a remedy', async () => {
   for (const [, , , wrong] of FAULTS) {
     const [found] = (await examine(wrong)).filter((check) => bad(check.verdict));
     expect(found?.message).toMatch(/.\.$/);
@@ -323,7 +323,7 @@ it('whatever fails says what to do, and what was seen', async () => {
   }
 });
 
-it('every check has a fault in the table, but for what cannot be wrong', async () => {
+it('every check except two has a fault in the table', async () => {
   const all = (await examine()).map(({ id }) => id);
   const covered = new Set(FAULTS.map(([, id]) => id));
   expect(all.filter((id) => !covered.has(id))).toEqual(['configuration.loads', 'database.lock']);

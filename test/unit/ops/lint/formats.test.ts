@@ -34,18 +34,18 @@ const sarifErrors = (log: unknown) => (checkSarif(log) ? [] : checkSarif.errors)
 it.each([
   ['findings', FAULTY],
   ['none', ''],
-  ['a file that is no configuration', 'server: [\n'],
+  ['a file that is not a configuration', 'server: [\n'],
 ])('SARIF of %s is valid', (_, text) => {
   expect(sarifErrors(sarifLog(lint(text), MAKER))).toEqual([]);
 });
 
-it('the schema of SARIF refuses what is none', () => {
+it('the schema of SARIF refuses an invalid log', () => {
   const log = JSON.parse(JSON.stringify(sarifLog(lint(FAULTY), MAKER)));
   log.runs[0].results[0].level = 'awful';
   expect(sarifErrors(log)).not.toEqual([]);
 });
 
-it('SARIF has every rule, each finding with its place, and known ones as suppressed', () => {
+it('SARIF has every rule, each finding with its position, and known ones as suppressed', () => {
   const report = lint(FAULTY, 'my file.yaml');
   const known = {
     ...report,
@@ -93,7 +93,7 @@ interface SarifRule {
   properties: Record<string, unknown>;
 }
 
-it('GitHub reads one command for each finding, whatever is in them', () => {
+it('GitHub reads one command for each finding, with any content', () => {
   const [first, ...rest] = githubAnnotations(
     lint('server: {cors_allowed_origins: ["http://a%0A::error::b"]}\n', 'a,b:c.yaml'),
   );
@@ -104,7 +104,7 @@ it('GitHub reads one command for each finding, whatever is in them', () => {
   );
 });
 
-it('the report is what its schema says', () => {
+it('the report fits its schema', () => {
   const check = new Ajv({ strict: false }).compile(LintReport);
   expect(check(lint(FAULTY)) || check.errors).toBe(true);
   expect(check(lint('server: [')) || check.errors).toBe(true);
@@ -129,14 +129,14 @@ it('a baseline makes its findings known, and counts those that are fixed', () =>
   expect(readFileSync(path, 'utf8')).not.toContain('svc.db');
 });
 
-it('nobody lives with a file that is no configuration', () => {
+it('a baseline does not accept a file that is not a configuration', () => {
   const path = join(temporaryFolder(), 'baseline.json');
   const broken = lint('server: [');
   writeBaseline(broken, path);
   expect(withBaseline(broken, path)).toMatchObject({ errors: broken.errors, known: 0 });
 });
 
-it('a baseline is overwritten by a baseline, nothing else is', () => {
+it('a new baseline overwrites only a baseline', () => {
   const path = join(temporaryFolder(), 'baseline.json');
   writeBaseline(lint(FAULTY), path);
   writeBaseline(lint(''), path);

@@ -19,7 +19,7 @@ const WRITINGS: Record<string, (from: Buffer) => string> = {
   base64url: (from) => from.toString('base64url'),
 };
 
-it.each(Object.entries(WRITINGS))('32 bytes in %s are always enough', (_, write) => {
+it.each(Object.entries(WRITINGS))('32 bytes in %s are always strong enough', (_, write) => {
   for (let seed = 0; seed < 2000; seed++) {
     const key = write(bytes(seed));
     expect(keyBits(key), key).toBeGreaterThan(ENOUGH_BITS);
@@ -27,7 +27,7 @@ it.each(Object.entries(WRITINGS))('32 bytes in %s are always enough', (_, write)
   }
 });
 
-it.each(Object.entries(WRITINGS))('16 bytes in %s never are', (_, write) => {
+it.each(Object.entries(WRITINGS))('16 bytes in %s are never strong enough', (_, write) => {
   for (let seed = 0; seed < 2000; seed++)
     expect(keyBits(write(bytes(seed).subarray(0, 16)))).toBeLessThan(ENOUGH_BITS);
 });
@@ -42,7 +42,7 @@ it.each([
   'zyxwvutsrqponmlkjihgfedcba'.repeat(9),
   'correct horse battery staple',
   'S3cure!S3cure!S3cure!S3cure!S3cure!S3cure!S3cure!',
-])('%s is too little', (key) => {
+])('%s is too weak', (key) => {
   expect(keyBits(key)).toBeLessThan(ENOUGH_BITS);
 });
 

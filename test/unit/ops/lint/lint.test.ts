@@ -33,13 +33,13 @@ const places = (text: string, production = false) => {
   ]);
 };
 
-it('points at a key and its value', () => {
+it('marks a key and its value', () => {
   expect(places('# head\n\ndatabase:\n  ended_retention: 1h\n  path: svc.db # here\n')).toEqual([
     ['SVC401', 5, 3, 15],
   ]);
 });
 
-it('points at the entry of a list, however it is written', () => {
+it('marks the entry of a list in any notation', () => {
   expect(places('server:\n  cors_allowed_origins:\n    - https://a.example\n    - "*"\n')).toEqual([
     ['SVC201', 4, 7, 10],
   ]);
@@ -47,7 +47,7 @@ it('points at the entry of a list, however it is written', () => {
   expect(places('server:\r\n  cors_allowed_origins: ["*"]\r\n')).toEqual([['SVC201', 2, 26, 29]]);
 });
 
-it('points at the nearest section for a key that is not there, else at the beginning', () => {
+it('marks the nearest section of a missing key, else the start', () => {
   write('server:\n  port: 1\nauth:\n  quota_writes: admin\n');
   const { findings } = lint({ production: true });
   expect(findings.find(({ rule }) => rule === 'SVC101')).toMatchObject({ line: 3, column: 1 });
@@ -55,7 +55,7 @@ it('points at the nearest section for a key that is not there, else at the begin
   expect(findings.find(({ rule }) => rule === 'SVC301')).not.toHaveProperty('source');
 });
 
-it('marks the place under the line, and says what to do', () => {
+it('marks the position under the line, and prints the remedy', () => {
   write('database:\n  path: svc.db\n');
   expect(lintText(lint(), {})).toBe(`Database
   warning  SVC401  2:3  The path of the database is relative.
@@ -86,7 +86,7 @@ it.each([
   }
 });
 
-it('shows no secret that it was told to take as given, nor one too short to be looked for', () => {
+it('shows no assumed secret, and none that is too short to detect', () => {
   write(`auth: {api_key: ${SECRET}, enabled: false}`);
   const given = lint({ production: true, assumed: ['auth.api_key'] });
   expect(given.findings.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['SVC005', 'SVC101']));
@@ -95,7 +95,7 @@ it('shows no secret that it was told to take as given, nor one too short to be l
   expect(lint().findings).toMatchObject([{ rule: 'SVC102', source: '  api_key: [redacted]' }]);
 });
 
-it('tells everything that is no configuration, and judges the rest in the same run', () => {
+it('reports every invalid key, and checks the rest in the same run', () => {
   write('server:\n  prot: 1\n  prot: 2\nauth:\n  enabled: maybe\ndatabase:\n  path: svc.db\n');
   const report = lint({ production: true });
   expect(report.usable).toBe(false);
@@ -113,7 +113,7 @@ it('tells everything that is no configuration, and judges the rest in the same r
   );
 });
 
-it('tells what is wrong before text that is not YAML, and judges nothing that may stand behind it', () => {
+it('reports problems before invalid YAML, and checks nothing behind it', () => {
   write('server:\n  prot: 1\n  port: many\ndefaults: {ttl: 2h, max_ttl: 1h}\nauth:\n  api_key: "open\n');
   const { usable, findings: found } = lint({ production: true });
   expect(usable).toBe(false);
@@ -124,7 +124,7 @@ it('tells what is wrong before text that is not YAML, and judges nothing that ma
   ]);
 });
 
-it('a value that does not fit contradicts nothing', () => {
+it('an invalid value breaks no rule between keys', () => {
   write('auth: {enabled: true, api_key: 17}\ndefaults: {ttl: 2h, max_ttl: 1h}\n');
   expect(lint().findings.map(({ rule, key }) => [rule, key])).toEqual([
     ['SVC001', 'auth.api_key'],
@@ -132,14 +132,14 @@ it('a value that does not fit contradicts nothing', () => {
   ]);
 });
 
-it('one secret file that is not there is one finding', () => {
+it('a missing secret file is one finding', () => {
   write('auth:\n  enabled: true\n  api_key_file: nowhere\n');
   expect(lint().findings.map(({ rule, line }) => [rule, line])).toEqual([['SVC002', 3]]);
   expect(lint({ assumed: ['SVC_AUTH_API_KEY'] }).findings).toEqual([]);
   expect(lint({ assumed: ['auth.api_key'] }).findings).toEqual([]);
 });
 
-it('judges the key in a secret file', () => {
+it('checks the key in a secret file', () => {
   write('auth:\n  enabled: true\n  api_key_file: key\n');
   write('changeme\n', 'key');
   expect(lint().findings).toMatchObject([{ rule: 'SVC103', line: 3, source: '  api_key_file: key' }]);
@@ -154,7 +154,7 @@ it('does not read the environment', () => {
   delete process.env.SVC_AUTH_API_KEY;
 });
 
-it('keeps fingerprints when lines move, and none is like another', () => {
+it('keeps unique fingerprints when lines move', () => {
   const body =
     'server: {cors_allowed_origins: ["http://a.example", "http://b.example", "*"]}\ndatabase: {path: svc.db}\n';
   write(body);
@@ -174,7 +174,7 @@ const refusal = (run: () => unknown): ServiceError => {
   throw new Error('nothing was refused');
 };
 
-it('judges two files as the layers that they are, each finding with the file it is of', () => {
+it('checks two files as layers, and names the file of each finding', () => {
   write('auth:\n  enabled: true\n  api_key_file: key\n', 'home.yaml');
   write('changeme\n', 'key');
   write('server:\n  host: 0.0.0.0\n');
@@ -188,7 +188,7 @@ it('judges two files as the layers that they are, each finding with the file it 
   expect(refusal(() => lint({ files: ['svc.yaml', 'nowhere'] })).message).toContain('nowhere: the file');
 });
 
-it('judges the permissions of each file that holds secrets', () => {
+it('checks the permissions of each file that holds secrets', () => {
   write('auth:\n  enabled: true\n  api_key: of-the-home-0123456789-abcdef\n', 'home.yaml');
   chmodSync(join(cwd, 'home.yaml'), 0o644);
   write('auth:\n  api_key: of-the-folder-0123456789-abcdef\n');
@@ -199,7 +199,7 @@ it('judges the permissions of each file that holds secrets', () => {
   expect(rules()).toContainEqual(['SVC004', 'svc.yaml', 2]);
 });
 
-it('refuses what is no file', () => {
+it('refuses a path that is not a file', () => {
   mkdirSync(join(cwd, 'folder'));
   execFileSync('mkfifo', [join(cwd, 'fifo')]);
   write(Buffer.alloc(300 * 1024, 32), 'large');
@@ -231,7 +231,7 @@ it.each([
   ['a duplicate', 'server: {}\nserver: {}', false],
   ['controls', '\u0001\u0002\u0003\n\u007f: \u0000', false],
   ['60,000 entries that are all wrong', `server: {cors_allowed_origins: [${'"*",'.repeat(60_000)}]}`, true],
-])('is done soon with %s', (_, text, usable) => {
+])('finishes quickly with %s', (_, text, usable) => {
   write(text);
   // Work, not time: others may have the machine.
   const before = process.cpuUsage();
@@ -242,7 +242,7 @@ it.each([
   expect((user + system) / 1000).toBeLessThan(3000);
 });
 
-it.each([200, 700, 1000, 3000])('says the same of %i brackets, however much stack is left', (depth) => {
+it.each([200, 700, 1000, 3000])('reports the same for %i brackets at any depth of the stack', (depth) => {
   write(`# head\nserver:\n  x: 1\ndefaults: ${'['.repeat(depth)}${']'.repeat(depth)}\n`);
   const beneath = (calls: number): LintFinding[] => (calls > 0 ? beneath(calls - 1) : lint().findings);
   const findings = lint().findings;
@@ -250,7 +250,7 @@ it.each([200, 700, 1000, 3000])('says the same of %i brackets, however much stac
   expect(findings.map(({ line, column }) => [line, column])).toContainEqual([4, 1]);
 });
 
-it('names a key with control characters plainly', () => {
+it('escapes control characters in the name of a key', () => {
   write('server: {"a\\x1b[31m": 1}\n');
   expect(lint().findings.map(({ key }) => key)).toEqual(['server.a\\x1b[31m']);
 });

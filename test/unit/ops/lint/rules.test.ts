@@ -32,11 +32,11 @@ function lintFixture(name: string) {
 }
 
 describe.each(LINT_RULES.map((rule) => [rule.id, rule] as const))('%s', (id, rule) => {
-  it('is broken by its fixture, and nothing else is', () => {
+  it('is the only rule that its fixture breaks', () => {
     expect(lintFixture(id).findings.map((finding) => finding.rule)).toEqual([id]);
   });
 
-  it('has nothing against its example', () => {
+  it('accepts its example', () => {
     // Its own key is what the example says of it.
     const assumed = SECRET_PATHS.filter((path) => path !== rule.key);
     const report = lint(rule.example, { production: true, assumed });
@@ -45,16 +45,16 @@ describe.each(LINT_RULES.map((rule) => [rule.id, rule] as const))('%s', (id, rul
   });
 });
 
-it('a file without faults has no findings', () => {
+it('a valid file has no findings', () => {
   expect(lintFixture('clean').findings).toEqual([]);
 });
 
-it('there is no fixture without a rule', () => {
+it('every fixture has a rule', () => {
   const names = readdirSync(folder).map((name) => name.replace('.yaml', ''));
   expect(names.sort()).toEqual([...LINT_RULES.map(({ id }) => id), 'clean'].sort());
 });
 
-it('ids are unique and in order, words are sentences', () => {
+it('ids are unique and in order, and messages are sentences', () => {
   const ids = LINT_RULES.map(({ id }) => id);
   expect(ids).toEqual([...new Set(ids)].sort());
   for (const { title, why } of LINT_RULES) {
@@ -63,13 +63,13 @@ it('ids are unique and in order, words are sentences', () => {
   }
 });
 
-it('nothing counts for less in production', () => {
+it('no rule is weaker in production', () => {
   const weight = { off: 0, warning: 1, error: 2 };
   for (const { production, level } of LINT_RULES)
     expect(weight[production]).toBeGreaterThanOrEqual(weight[level]);
 });
 
-it('the defaults are no mistake, but not fit for production', () => {
+it('the defaults have no findings, except for production', () => {
   const sample = readFileSync(join(packageRoot, 'svc.yaml'), 'utf8');
   expect(lint(sample).findings).toEqual([]);
   const found = lint(sample, { production: true }).findings.map(({ rule }) => rule);
@@ -99,7 +99,7 @@ it.each([
   'server: {trusted_proxies: ["10.0.0.0/8", "fd00::/16"]}',
   'providers: {container: {enabled: false, network_mode: host}}',
   'providers: {userspace: {enabled: false, runner: proot}}',
-])('no rule has anything against %s', (text) => {
+])('no rule reports %s', (text) => {
   expect(lint(text).findings).toEqual([]);
 });
 
@@ -117,7 +117,7 @@ it.each(['alpine', 'alpine:latest', 'registry.example:5000/team/app', 'node:LTS'
   },
 );
 
-it('the token of a worker in its own configuration is no shared one', () => {
+it('the token of a worker in its own configuration does not count as shared', () => {
   const text = fixture('SVC110').concat(
     'worker: {control_plane_url: "https://svc.internal", listen_addr: ""}\n',
   );
@@ -125,7 +125,7 @@ it('the token of a worker in its own configuration is no shared one', () => {
   expect(lint(text, { production: true, assumed }).findings).toEqual([]);
 });
 
-it('tokens of workers that stand in the file are told by their names, and never shown', () => {
+it('tokens of workers in the file are reported by name, and never shown', () => {
   const token = 'eqV3ZqZJVgj-dMOZgLdgM5Zvw5EBsrZyIgK';
   const text = `auth:\n  worker_tokens:\n    edge-1: {file: /etc/svc/edge-1}\n    edge-2: ${token}\n`;
   const { findings } = lint(text, { production: true });
@@ -135,7 +135,7 @@ it('tokens of workers that stand in the file are told by their names, and never 
   expect(lint(text, { mode: 0o644 }).findings.map(({ rule }) => rule)).toContain('SVC004');
 });
 
-it('tokens of workers are weighed as other keys are, and against them', () => {
+it('tokens of workers are checked for strength, and for reuse of other keys', () => {
   const strong = [
     'eqV3ZqZJVgj-dMOZgLdgM5Zvw5EBsrZyIgK_gL_bLd4',
     'Qb8mVn2xkTz0rYpJc7wLhF5sDg3aUeX1oNi6yKtRq9s',

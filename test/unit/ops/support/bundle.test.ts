@@ -53,7 +53,7 @@ const server = (diagnostics: () => unknown) => ({
   admin: { diagnostics: async () => diagnostics() },
 });
 
-it('needs nothing but this machine', async () => {
+it('needs no server and no database', async () => {
   const bundle = await makeBundle(world());
   expect(statuses(bundle)).toEqual({
     program: 'ok',
@@ -68,7 +68,7 @@ it('needs nothing but this machine', async () => {
   expect(bundle.index.find(({ section }) => section === 'server')?.reason).toContain('--include-server');
 });
 
-it('holds the configuration by its keys, without secrets, also when it is wrong', async () => {
+it('holds the configuration by key, without secrets, also when invalid', async () => {
   const key = 'a-key-that-nobody-knows-0123456789';
   const given = world({
     yaml: `auth:\n  enabled: true\n  api_key: ${key}\nnonsense: 1\nserver:\n  port: 99999\n`,
@@ -91,7 +91,7 @@ it('holds the configuration by its keys, without secrets, also when it is wrong'
   expect(problems.length).toBeGreaterThan(0);
 });
 
-it('reads a database that no server holds, renames owners and keeps rows out', async () => {
+it('reads a database without a server, renames owners and leaves rows out', async () => {
   const given = world();
   const store = await openStore(join(given.folder, 'svc.db'));
   await store.sandboxes.reserve({
@@ -122,7 +122,7 @@ it('reads a database that no server holds, renames owners and keeps rows out', a
   });
 });
 
-it('loses no section to one that fails or is too large', async () => {
+it('keeps all other sections when one fails or is too large', async () => {
   const failing = server(() => {
     throw new Error('cannot reach https://me:hunter22hunter22@host/');
   });
@@ -139,7 +139,7 @@ it('loses no section to one that fails or is too large', async () => {
   expect(JSON.stringify(large).length).toBeLessThan(1_000_000);
 });
 
-it('waits for no section for ever', async () => {
+it('gives up a section that never ends', async () => {
   const given = world({ client: server(() => new Promise(() => {})) });
   const clock = fakeClock();
   const making = makeBundle({ ...given, clock });
@@ -151,7 +151,7 @@ it('waits for no section for ever', async () => {
   expect(bundle.index.at(-1)).toMatchObject({ status: 'failed', reason: 'it took longer than 60 s' });
 });
 
-it('keeps 1,000 log lines whole', async () => {
+it('keeps 1,000 log lines complete', async () => {
   const logs = Array.from({ length: 1000 }, (_, n) => ({
     level: 'info',
     time: 't',
@@ -162,7 +162,7 @@ it('keeps 1,000 log lines whole', async () => {
   expect((sections.server as { diagnostics: { logs: unknown[] } }).diagnostics.logs).toEqual(logs);
 });
 
-it('is written whole, for its owner alone, and over nothing', async () => {
+it('is written completely, readable only by its owner, and overwrites nothing', async () => {
   const given = world();
   mkdirSync(join(given.folder, 'out'));
   const output = join(given.folder, 'out', 'b.json');
@@ -176,7 +176,7 @@ it('is written whole, for its owner alone, and over nothing', async () => {
   await writeBundle({ output, force: true }, given);
 });
 
-it('lists what it would collect and collects nothing', () => {
+it('lists its sections without collecting them', () => {
   const given = world();
   const { sections } = previewBundle(given);
   expect(sections).toHaveLength(8);
@@ -184,7 +184,7 @@ it('lists what it would collect and collects nothing', () => {
   expect(existsSync(join(given.folder, 'svc.db'))).toBe(false);
 });
 
-it('is inspected: what failed, what is wrong, what the log says', async () => {
+it('is inspected for failures, findings and log entries', async () => {
   const logs = [
     { level: 'error', message: 'first' },
     { level: 'error', message: 'second' },
@@ -200,7 +200,7 @@ it('is inspected: what failed, what is wrong, what the log says', async () => {
   expect(messages).toContain('server The log contains 2 errors. The last error: second');
 });
 
-it('holds what the doctor found', async () => {
+it('holds the report of the doctor', async () => {
   const checks = [{ id: 'a.b', title: 'Space', verdict: 'fail', ms: 1, message: 'There is none.' }];
   const report = {
     verdict: 'fail',
@@ -218,7 +218,7 @@ it('holds what the doctor found', async () => {
   });
 });
 
-it('is compared by path, without what always differs', async () => {
+it('is compared by path, without values that always differ', async () => {
   const logs = () => [{ level: 'info', message: String(Math.random()) }];
   const given = world({ yaml: 'server:\n  port: 8080\n', client: server(() => ({ logs: logs() })) });
   const [before, after, same] = ['a', 'b', 'c'].map((name) => join(given.folder, `${name}.json`)) as [
@@ -274,7 +274,7 @@ it.each([
   expect(() => diffBundles(path, path)).toThrow(expect.objectContaining({ code }));
 });
 
-it('bounds what it shows of findings and differences', () => {
+it('limits the findings and differences that it shows', () => {
   const problems = [...Array(5000).keys()].map((n) => `${n} ${'x'.repeat(2000)}`);
   const { findings } = inspectBundle(bundleFile({ sections: { configuration: { problems } } }));
   expect(findings).toHaveLength(1001);
@@ -287,7 +287,7 @@ it('bounds what it shows of findings and differences', () => {
   expect(Math.max(...changes.map(({ path }) => path.length))).toBeLessThan(300);
 });
 
-it('survives a bundle in which every section is something else', () => {
+it('survives a bundle whose sections have the wrong types', () => {
   const path = join(temporaryFolder(), 'b.json');
   const sections = {
     lint: { findings: [null, 7, {}] },

@@ -57,7 +57,7 @@ it.each(VERSIONS)(
   },
 );
 
-it('does the same while a server writes, and after one was killed', async () => {
+it('upgrades a copy while a server writes, and after a kill', async () => {
   const { folder, database, backupOutput } = setting();
   const store = await openStore(database);
   expect((await rehearse({ database, backupOutput })).ok).toBe(true);
@@ -74,7 +74,7 @@ it('does the same while a server writes, and after one was killed', async () => 
 it.each([
   ['damaged', (path: string) => writeFileSync(path, readFileSync(path).fill(0xff, 20_000, 60_000))],
   ['cut', (path: string) => writeFileSync(path, readFileSync(path).subarray(0, 50_000))],
-  ['no database', (path: string) => writeFileSync(path, 'x'.repeat(9999))],
+  ['not a database', (path: string) => writeFileSync(path, 'x'.repeat(9999))],
   ['of a newer version', (path: string) => change(path, 'PRAGMA user_version = 99')],
 ])('reports a database that is %s, changes nothing and leaves no backup', async (_, spoil) => {
   const { folder, outside, database, backupOutput } = setting();
@@ -89,7 +89,7 @@ it.each([
   expect(report.steps[0]?.problems).not.toEqual([]);
 });
 
-it('refuses an empty file as it is', async () => {
+it('refuses an empty file and leaves it unchanged', async () => {
   const { folder, database, backupOutput } = setting();
   writeFileSync(database, '');
   await expect(rehearse({ database, backupOutput })).rejects.toMatchObject({ code: 'conflict' });
@@ -105,7 +105,7 @@ it('finds records that this program cannot read', async () => {
   expect(report.ok).toBe(false);
 });
 
-it('goes on when the configuration is at fault, and says so', async () => {
+it('continues with an invalid configuration, and reports it', async () => {
   const { database, backupOutput } = setting();
   await makeDatabase(database);
   const lint = {
@@ -128,7 +128,7 @@ it('goes on when the configuration is at fault, and says so', async () => {
 it.each([
   ['warn', true],
   ['fail', false],
-])('takes a machine that the doctor finds to %s as that', async (verdict, ok) => {
+])('adopts the verdict %s of the doctor', async (verdict, ok) => {
   const { database, backupOutput } = setting();
   await makeDatabase(database);
   const checks = [{ id: 'a.b', title: 'Space', verdict, ms: 1, message: 'There is little.' }];
@@ -156,7 +156,7 @@ const FINDING = {
   fingerprint: 'f',
 } as never;
 
-it('ends when it is told to, and removes what a killed one left', async () => {
+it('ends on an abort, and removes leftovers of a killed rehearsal', async () => {
   const { outside, database, backupOutput } = setting();
   await makeDatabase(database);
   for (const pid of ['4194999', '1']) mkdirSync(join(outside, `.svc-rehearsal-${pid}-abc`));
@@ -170,7 +170,7 @@ it('ends when it is told to, and removes what a killed one left', async () => {
   expect(readdirSync(outside).sort()).toEqual(['.svc-rehearsal-1-abc', 'b.db']);
 });
 
-it('rehearses 270 MB and leaves every byte', async () => {
+it('rehearses 270 MB and leaves the original unchanged', async () => {
   const { folder, database, backupOutput } = setting();
   await makeDatabase(database);
   change(

@@ -18,7 +18,7 @@ const target = (one: (chance: Chance) => Outcome, said?: string) => ({
 });
 
 describe('a campaign', () => {
-  it('counts what cases came to, and keeps the seed of each that went wrong', async () => {
+  it('counts the outcomes of cases, and keeps the seed of each failure', async () => {
     const odd = target((chance) => {
       const number = chance.below(1000);
       return { kind: 'seen', fault: number < 100 ? String(number) : undefined };
@@ -29,7 +29,7 @@ describe('a campaign', () => {
     for (const { seed, said } of report.faults) expect(String(chanceOf(seed).below(1000))).toBe(said);
   });
 
-  it('takes what a case throws, and what the whole says in the end, for faults', async () => {
+  it('counts errors of a case and of the final check as failures', async () => {
     const throwing = target(() => {
       throw new Error('no answer');
     }, 'it has ended');
@@ -37,7 +37,7 @@ describe('a campaign', () => {
     expect(faults.map(({ said }) => said)).toEqual(['Error: no answer', 'Error: no answer', 'it has ended']);
   });
 
-  it('tells crashes, faults of the server and wrong answers apart', async () => {
+  it('separates crashes, server errors and wrong answers', async () => {
     const said = ['the server has ended', '500 internal: x', 'a key is in the answer', 'build/fuzz 100 7: x'];
     const each = target((chance) => ({ kind: 'seen', inputs: 3, fault: said[chance.below(4)] }));
     const report = await campaign('each', each, { seed: 1, runs: 20 });
@@ -46,19 +46,19 @@ describe('a campaign', () => {
     expect(Math.min(crashes, unexpected_5xx, wrong)).toBeGreaterThan(0);
   });
 
-  it('knows its targets by name', async () => {
+  it('finds its targets by name', async () => {
     await expect(fuzz({ only: ['nothing'], seed: 1, runs: 1 })).rejects.toThrow('No such target: nothing');
   });
 });
 
 describe('formats', () => {
-  it('are read as they should be, each within its time', async () => {
+  it('are read correctly, each within its time', async () => {
     const [report] = await fuzz({ only: ['formats'], seed: 1, runs: 120 });
     expect(report).toMatchObject({ cases: 120, inputs: 120 * 20, faults: [] });
     expect(Object.keys(report!.outcomes).length).toBeGreaterThan(12);
   });
 
-  it('that make no progress are ended and told', async () => {
+  it('that make no progress are ended and reported', async () => {
     const stuck = { width: 1, open: async () => openFormats('proof/fuzz/stuck.child.ts', 1000) };
     const { outcomes, faults } = await campaign('stuck', stuck, { seed: 1, runs: 4 });
     expect(outcomes).toEqual({ read: 2, stuck: 2 });
@@ -67,7 +67,7 @@ describe('formats', () => {
 });
 
 describe('requests', () => {
-  it('are the same for the same seed, and reach every operation', () => {
+  it('are equal for the same seed, and reach every operation', () => {
     const made = (seed: number) => requestOf(chanceOf(seed), 'sb-known0000000');
     expect(made(99)).toEqual(made(99));
     const reached = new Set(Array.from({ length: 2000 }, (_, seed) => made(seed).operation));
@@ -84,20 +84,24 @@ describe('an answer is wrong', () => {
   const body = { code: 'bad_request', message: 'No.', request_id: 'r' };
 
   it.each([
-    ['as a fault of ours', said(500, { ...body, code: 'internal' }), '500 internal'],
+    ['as an internal error', said(500, { ...body, code: 'internal' }), '500 internal'],
     ['in another shape', said(400, { error: 'no' }), 'without our error shape'],
     ['with an unknown code', said(400, { ...body, code: 'oops' }), 'unknown code'],
     ['under another id', said(400, body, 'other'), 'request id'],
     ['with a stack', said(400, { ...body, message: 'at x (/a/b.js:1:2)' }), 'foreign text'],
-    ['with what the kernel says', said(400, { ...body, message: 'ENOENT: no such file' }), 'foreign text'],
+    [
+      'with the text of a kernel error',
+      said(400, { ...body, message: 'ENOENT: no such file' }),
+      'foreign text',
+    ],
     ['with a key', said(400, { ...body, message: ADMIN_KEY }), 'a key'],
-    ['with a status that is not described', said(409, { ...body, code: 'conflict' }), 'may not answer 409'],
-    ['without what is described', said(200, { status: 7 }), 'must be'],
+    ['with an undescribed status', said(409, { ...body, code: 'conflict' }), 'may not answer 409'],
+    ['without a described field', said(200, { status: 7 }), 'must be'],
   ])('%s', (_, heard, why) => {
     expect(misbehaved(live, heard)).toContain(why);
   });
 
-  it('and right otherwise', () => {
+  it('and correct otherwise', () => {
     expect(misbehaved(live, said(400, body))).toBeUndefined();
     expect(
       misbehaved({ ...live, url: 'http://h/api/v1/none' }, said(404, { ...body, code: 'not_found' })),

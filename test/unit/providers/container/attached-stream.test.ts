@@ -20,7 +20,7 @@ function pair(): { wire: Duplex; stream: AttachedStream; stderr: StderrTail } {
   return { wire, stream, stderr };
 }
 
-it('gives standard output whole and standard error beside it, wherever the bytes are cut', async () => {
+it('separates standard output and standard error, wherever the bytes are cut', async () => {
   const bytes = Buffer.concat([frame(1, 'one'), frame(2, 'bad'), frame(1, ''), frame(1, 'two')]);
   for (let cut = 0; cut <= bytes.length; cut++) {
     const { wire, stream, stderr } = pair();
@@ -34,7 +34,7 @@ it('gives standard output whole and standard error beside it, wherever the bytes
   }
 });
 
-it('ends on a frame that is none', async () => {
+it('ends at an invalid frame', async () => {
   const { wire, stream } = pair();
   const failed = new Promise((resolve) => stream.once('error', resolve));
   wire.push(frame(7, 'x'));
@@ -42,7 +42,7 @@ it('ends on a frame that is none', async () => {
   expect(await failed).toBeInstanceOf(Error);
 });
 
-it('does not read on while nobody takes', async () => {
+it('stops reading while nobody reads its output', async () => {
   const { wire, stream } = pair();
   const piece = frame(1, 'x'.repeat(60_000));
   let pushed = 0;
@@ -53,7 +53,7 @@ it('does not read on while nobody takes', async () => {
   stream.destroy();
 });
 
-it('keeps the end of what was said, whatever comes', () => {
+it('keeps the end of standard error, for any amount', () => {
   const said = new StderrTail();
   for (let i = 0; i < 100; i++) said.add(Buffer.alloc(100_000, 'y'));
   said.add(Buffer.from('last words'));

@@ -29,16 +29,16 @@ interface Body {
   HostConfig: Record<string, unknown>;
 }
 
-it('is the golden one for a sandbox', () => {
+it('equals the reference body for a sandbox', () => {
   expect(containerBody(order())).toEqual(golden('container-create'));
 });
 
-it('is the golden one for a pool: exactly three capabilities, nothing to write on', () => {
+it('equals the reference body for a pool: three capabilities, no writable folder', () => {
   const spec = containerSpec('vm-golden', { role: 'pool', memory_mb: 2048 });
   expect(containerBody(order({ spec }))).toEqual(golden('container-pool'));
 });
 
-it('has the golden profile of system calls, as text', async () => {
+it('has the reference profile of system calls, as text', async () => {
   expect(JSON.parse((await seccompProfile('svc')) ?? '')).toEqual(golden('container-seccomp'));
   expect(await seccompProfile('default')).toBeUndefined();
   expect(await seccompProfile('unconfined')).toBe('unconfined');
@@ -57,11 +57,11 @@ it.each([
   expect(Env).toEqual(['HOME=/workspace']);
 });
 
-it.each(['', '0', 'root', '0:0', 'root:root'])('takes user %j for root', (user) => {
+it.each(['', '0', 'root', '0:0', 'root:root'])('treats user %j as root', (user) => {
   expect((containerBody(order({ user })) as Body).HostConfig.Tmpfs).toEqual({});
 });
 
-it('leaves memory to write on where the root is read-only', () => {
+it('mounts writable memory where the root is read-only', () => {
   const config = { ...containerConfig(), read_only_rootfs: true };
   const { HostConfig } = containerBody(order({ config })) as Body;
   expect(HostConfig.ReadonlyRootfs).toBe(true);
@@ -80,12 +80,12 @@ it('passes the configured runtime, profile and capabilities', () => {
   });
 });
 
-it('leaves room for the threads of a kernel in user space, which would not survive their lack', () => {
+it('raises the process limit for the threads of a kernel in user space', () => {
   const { HostConfig } = containerBody(order({ runtime: 'runsc' })) as Body;
   expect(HostConfig.PidsLimit).toBe(8 * containerConfig().pids_limit);
 });
 
-it('mounts memory where the image declares volumes; what is configured for a path wins', () => {
+it('mounts memory for declared volumes, unless the path is configured', () => {
   const volumes = ['/data', '/tmp', '/workspace'];
   const mounts = (change: Partial<ContainerOptions>) =>
     (containerBody(order({ volumes, ...change })) as Body).HostConfig.Tmpfs;

@@ -31,12 +31,12 @@ async function engines(): Promise<{ scripted: ScriptedEngine; engine: Engine }> 
 
 it.each([
   ['a refusal', status(500, { message: 'no' }), { name: 'EngineRefusal', status: 500, words: 'no' }],
-  ['a refusal that is no JSON', status(409, '<html>'), { name: 'EngineRefusal', words: '<html>' }],
-  ['what is no JSON', status(200, '{"Id":'), { code: 'provider_error' }],
+  ['a refusal that is not JSON', status(409, '<html>'), { name: 'EngineRefusal', words: '<html>' }],
+  ['an answer that is not JSON', status(200, '{"Id":'), { code: 'provider_error' }],
   ['an answer that breaks off', brokenOff, { code: 'unavailable' }],
-  ['no answer at all', reset, { code: 'unavailable' }],
+  ['a reset connection', reset, { code: 'unavailable' }],
   ['silence', hang, { code: 'unavailable', message: expect.stringContaining('do x within 0.3 s') }],
-  ['an answer without end', endless, { code: 'provider_error' }],
+  ['an endless answer', endless, { code: 'provider_error' }],
 ])('%s ends the call', async (_name, answer, failure) => {
   const { scripted, engine } = await engines();
   scripted.on(CALL, answer);
@@ -46,7 +46,7 @@ it.each([
   engine.close();
 });
 
-it('a refusal without end gives its first words only', async () => {
+it('an endless refusal yields only its first words', async () => {
   const { scripted, engine } = await engines();
   scripted.on(CALL, (response) => {
     response.writeHead(500);
@@ -60,14 +60,14 @@ it('a refusal without end gives its first words only', async () => {
   expect(error.words.length).toBeLessThanOrEqual(2048);
 });
 
-it('an empty answer and a 304 are answers', async () => {
+it('an empty answer and a 304 are valid answers', async () => {
   const { scripted, engine } = await engines();
   scripted.on(CALL, status(204), status(304));
   expect(await engine.json(order(), forever)).toBeUndefined();
   expect(await engine.json(order(), forever)).toBeUndefined();
 });
 
-it('names the socket in the cause alone', async () => {
+it('names the socket only in the cause', async () => {
   const config = { ...containerConfig(), socket: '/nowhere/at/all.sock' };
   const error: ServiceError = await openEngine({ config, clock: realClock() })
     .json(order(), forever)
@@ -80,7 +80,7 @@ it('names the socket in the cause alone', async () => {
   expect(`${error.cause}`).toContain('unix:/nowhere/at/all.sock');
 });
 
-it('ends with its caller, whose reason it gives', async () => {
+it("ends with its caller, with the caller's reason", async () => {
   const { scripted, engine } = await engines();
   scripted.on(CALL, hang);
   const stop = new AbortController();
@@ -90,14 +90,14 @@ it('ends with its caller, whose reason it gives', async () => {
   await expect(call).rejects.toBe(reason);
 });
 
-it.each(['http://127.0.0.1:1/', 'ftp://elsewhere/', '//'])('goes nowhere else: %s', async (location) => {
+it.each(['http://127.0.0.1:1/', 'ftp://elsewhere/', '//'])('follows no redirect: %s', async (location) => {
   const { scripted, engine } = await engines();
   scripted.on(CALL, (response) => response.writeHead(301, { Location: location }).end());
   // What the modem would ask there fails on nobody's hands: this file ends with an uncaught error.
   await expect(engine.json(order(), forever)).rejects.toMatchObject({ code: 'provider_error' });
 });
 
-it('asks again for what may be asked twice when its connection breaks', async () => {
+it('retries only safe requests when the connection breaks', async () => {
   const { scripted, engine } = await engines();
   scripted.on(CALL, reset, status(200, { fine: true }));
   expect(await engine.json(order(), forever)).toEqual({ fine: true });
@@ -113,7 +113,7 @@ it.each([
   { DOCKER_HOST: 'tcp://[', DOCKER_CERT_PATH: '/nowhere' },
   { DOCKER_HOST: 'tcp://127.0.0.1:2376', DOCKER_CERT_PATH: '/nowhere', DOCKER_TLS_VERIFY: '1' },
   { DOCKER_HOST: 'ssh://nobody@127.0.0.1', DOCKER_CLIENT_TIMEOUT: '1', DOCKER_PATH_PREFIX: '/elsewhere' },
-])('is told by the configuration alone where the engine is: not %o', async (environment) => {
+])('takes the engine address only from the configuration, not from %o', async (environment) => {
   const { scripted, engine } = await engines();
   scripted.on(CALL, status(200, { fine: true }));
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -122,7 +122,7 @@ it.each([
   expect(process.env).toBe(before);
 });
 
-it('sends a body as it is, with its length, and queries as they were meant', async () => {
+it('sends a body unchanged with its length, and encodes queries', async () => {
   const { scripted, engine } = await engines();
   const heard: [string | undefined, string | undefined, string][] = [];
   scripted.on('POST /x', (response, request) => {
@@ -146,7 +146,7 @@ it('sends a body as it is, with its length, and queries as they were meant', asy
   ]);
 });
 
-it('200 attaches that are silent leave a call its connection', async () => {
+it('200 silent attaches leave a connection for a call', async () => {
   const { scripted, engine } = await engines();
   scripted.on(CALL, status(200, { fine: true }));
   scripted.onUpgrade((socket) =>
@@ -160,7 +160,7 @@ it('200 attaches that are silent leave a call its connection', async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-it('an attach that is refused, or answered in place of an upgrade, is a failure', async () => {
+it('an attach fails when it is refused or answered without an upgrade', async () => {
   const { scripted, engine } = await engines();
   scripted.onUpgrade((socket) => socket.end('HTTP/1.1 409 Conflict\r\nContent-Length: 2\r\n\r\nno'));
   const attach = order({ method: 'POST', path: '/attach' });

@@ -39,19 +39,19 @@ it.each([
   [{ SecurityOptions: ['name=apparmor', 'name=seccomp,profile=default'] }],
   [{ SecurityOptions: ['name=seccomp'] }],
   [{}],
-])('filters system calls where the engine says %o', async (info) => {
+])('filters system calls where the engine reports %o', async (info) => {
   const { options, warnings } = await planOn(info);
   expect(options).toEqual(['no-new-privileges', expect.stringMatching(/^seccomp=\{"defaultAction"/)]);
   expect(warnings).toEqual([]);
 });
 
-it('does without where it cannot, and says so', async () => {
+it('warns where the engine cannot filter system calls', async () => {
   const { options, warnings } = await planOn({ SecurityOptions: ['name=apparmor'] });
   expect(options).toEqual(['no-new-privileges']);
   expect(warnings).toEqual([expect.stringContaining('System calls are not filtered')]);
 });
 
-it('leaves the profile to the engine where that is configured', async () => {
+it('uses the profile of the engine where configured', async () => {
   const { options } = await planOn({ SecurityOptions: ['name=seccomp'] }, 'default');
   expect(options).toEqual(['no-new-privileges']);
 });

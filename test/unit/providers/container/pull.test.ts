@@ -6,14 +6,14 @@ import { pullFailed } from '../../../../src/providers/container/pull.ts';
 import { startFault } from '../../../../src/providers/container/start-faults.ts';
 import { firstFile, tarOf } from '../../../../src/providers/container/tar.ts';
 
-it('whose layers do not fit is told apart: the operator has to act', () => {
+it('names an image whose layers do not fit on the disk', () => {
   const full = new EngineRefusal('pull an image', 200, 'write /var/lib/x: no space left on device');
   expect(pullFailed('team/app:1', full)).toMatchObject({
     ...{ code: 'provider_error', message: expect.stringMatching(/team\/app:1 does not fit/), cause: full },
   });
 });
 
-it('tells starts that may work again from those that will not', () => {
+it('separates failed starts that may be retried from the others', () => {
   const refusal = (words: string) => startFault(new EngineRefusal('start', 500, words));
   const runc = 'exec: "/.svc/svc-agent": stat /.svc/svc-agent: no such file or directory';
   expect(refusal(runc)).toMatchObject({ name: 'PartMissing' });
@@ -25,7 +25,7 @@ it('tells starts that may work again from those that will not', () => {
   expect(refusal('/secret/path')).toMatchObject({ message: expect.not.stringContaining('secret') });
 });
 
-it('writes archives that tar reads, and reads them', () => {
+it('writes archives that tar reads, and reads its own', () => {
   const bytes = Buffer.from('agent'.repeat(1000));
   const archive = tarOf({ path: 'folder/svc-agent', bytes, mode: 0o755 });
   const listed = execFileSync('tar', ['-tv'], { input: archive, encoding: 'utf8' });
@@ -37,7 +37,7 @@ it('writes archives that tar reads, and reads them', () => {
 });
 
 it.each(['-1000', '-7777777777', '1e9', '0x200', 'Infinity', '12 34', '8'])(
-  'ends at a header whose size is %s',
+  'stops at a header whose size is %s',
   (size) => {
     const folder = tarOf({ path: 'a/b', bytes: Buffer.from('x'), mode: 0o755 });
     folder.write(size.padEnd(12, '\0'), 124, 'latin1');

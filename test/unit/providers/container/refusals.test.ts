@@ -16,7 +16,7 @@ async function engineOf(info: object): Promise<ScriptedEngine> {
   return engine;
 }
 
-it('a service of Podman is ill, and why', async () => {
+it('a Podman service is unhealthy, with the reason', async () => {
   const podman = containerHome((await engineOf(PODMAN)).socket).provider();
   const { healthy, message } = await podman.probe(soon());
   expect([healthy, message]).toEqual([false, expect.stringMatching(/Podman 4\.3\.1 .*standard input/)]);
@@ -24,7 +24,7 @@ it('a service of Podman is ill, and why', async () => {
   expect((await docker.probe(soon())).findings[0]).toMatchObject({ name: 'engine', ok: true });
 });
 
-it('a service of Podman is asked for no sandbox', async () => {
+it('a Podman service gets no request for a sandbox', async () => {
   const engine = await engineOf(PODMAN);
   const provider = containerHome(engine.socket).provider();
   const created = provider.create(containerSpec(freshId()), soon());
@@ -36,7 +36,7 @@ it('a service of Podman is asked for no sandbox', async () => {
   expect(engine.seen.filter((call) => call.startsWith('POST'))).toEqual([]);
 });
 
-it('limits that the engine may not set are named', () => {
+it('a refused resource limit is named', () => {
   const words =
     'runc create failed: error setting rlimit type 7: operation not permitted: OCI permission denied';
   expect(startFault(new EngineRefusal('start a sandbox', 400, words))).toMatchObject({

@@ -5,7 +5,7 @@ import { declaredVolumes } from '../../../../src/providers/container/volumes.ts'
 const at = (...paths: string[]) =>
   declaredVolumes('some/image', Object.fromEntries(paths.map((path) => [path, {}])));
 
-it('are taken as the engine cleans them, each once', () => {
+it('are normalized like in the engine, each once', () => {
   expect(at('/data/', '/data', '/a/../b//c', '/devices', '/process')).toEqual([
     ...['/b/c', '/data', '/devices', '/process'],
   ]);
@@ -26,12 +26,12 @@ it.each([
   '/dev/shm',
   '/.svc/',
   '/a\nb',
-])('at %j are refused, and with them the image', (path) => {
+])('at %j are refused with the image', (path) => {
   expect(() => at('/data', path)).toThrow(expect.objectContaining({ code: 'bad_request' }));
   expect(() => at('/data', path)).toThrow(/some\/image/);
 });
 
-it('have a bound in number, and in what an engine may answer', () => {
+it('are limited in number and length, and an invalid list is refused', () => {
   const many = Array.from({ length: 33 }, (_, index) => `/v${index}`);
   expect(at(...many.slice(1))).toHaveLength(32);
   expect(() => at(...many)).toThrow(/more than 32/);

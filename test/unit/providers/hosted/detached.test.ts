@@ -79,7 +79,7 @@ describe('detached commands of a hosted sandbox', () => {
     execs = server();
   });
 
-  it('start no more than there is room for, however many come at once', async () => {
+  it('start only up to the limit, for any number at once', async () => {
     commands.failing.add('run');
     await Promise.allSettled(Array.from({ length: 40 }, (_, at) => start(`f${at}`)));
     commands.failing.clear();
@@ -88,7 +88,7 @@ describe('detached commands of a hosted sandbox', () => {
     expect(all.at(-1)).toMatchObject({ reason: { code: 'resource_limit' } });
   });
 
-  it('end at their deadline when their course was broken off', async () => {
+  it('end at their deadline when their stream broke off', async () => {
     await start('one', 10_000);
     last().breaks();
     await settle();
@@ -100,25 +100,28 @@ describe('detached commands of a hosted sandbox', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  it.each(['list', 'connect', 'kill'] as const)('are ended again while %s fails', async (what) => {
-    await start('one', 10_000);
-    last().breaks();
-    await settle();
-    commands.failing.add(what);
-    await pass(10_000);
-    await pass(1000);
-    const before = commands.killed.length;
-    expect(before).toBe(what === 'kill' ? 2 : 0);
-    commands.failing.clear();
-    await pass(2000);
-    expect(commands.killed).toHaveLength(before + 1);
-    commands.running.clear();
-    await pass(4000);
-    await pass(600_000);
-    expect([commands.killed.length, clock.pending()]).toEqual([before + 2, 0]);
-  });
+  it.each(['list', 'connect', 'kill'] as const)(
+    'are ended again until it succeeds, while %s fails',
+    async (what) => {
+      await start('one', 10_000);
+      last().breaks();
+      await settle();
+      commands.failing.add(what);
+      await pass(10_000);
+      await pass(1000);
+      const before = commands.killed.length;
+      expect(before).toBe(what === 'kill' ? 2 : 0);
+      commands.failing.clear();
+      await pass(2000);
+      expect(commands.killed).toHaveLength(before + 1);
+      commands.running.clear();
+      await pass(4000);
+      await pass(600_000);
+      expect([commands.killed.length, clock.pending()]).toEqual([before + 2, 0]);
+    },
+  );
 
-  it('end at their deadline under the next server, once it has come', async () => {
+  it('end at their deadline under the next server, once it has started', async () => {
     await start('one', 10_000);
     execs.leave(new Error('stopped'));
     await pass(20_000);
@@ -129,7 +132,7 @@ describe('detached commands of a hosted sandbox', () => {
     expect(commands.killed).toEqual([100]);
   });
 
-  it('are heard from another handle before one holds much', async () => {
+  it('switch to another handle before one holds much output', async () => {
     await start('one');
     const first = last();
     first.heard.onStdout('x'.repeat(1024 * 1024 + 1));
@@ -142,7 +145,7 @@ describe('detached commands of a hosted sandbox', () => {
     expect(await (await execs.find('one'))?.exit).toMatchObject({ exit_code: 3 });
   });
 
-  it('are heard to their end when they end before another handle is there, within a bound', async () => {
+  it('deliver their end when no other handle opens before it, within a bound', async () => {
     commands.failing.add('connect');
     await start('one');
     last().heard.onStdout('x'.repeat(3 * 1024 * 1024));

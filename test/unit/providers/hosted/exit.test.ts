@@ -32,7 +32,7 @@ describe('the end of a hosted command', () => {
     expect(exitOf({ exitCode: -1, error })).toEqual({ exit_code: 255, timed_out: false });
   });
 
-  it('is what the program said, and nothing without an exit code', () => {
+  it('is the exit code of the program, and undefined without one', () => {
     expect(exitOf({ exitCode: 3, error: 'exit status 3' })).toEqual({ exit_code: 3, timed_out: false });
     for (const said of [undefined, null, 'x', {}, { exitCode: '1' }, { exitCode: -2 }, { exitCode: 256 }])
       expect(exitOf(said)).toBeUndefined();

@@ -119,7 +119,7 @@ describe('two handles of one command', () => {
     ['the old one is broken off, and nothing follows', ['1', '2', '3', 'break'], from(3), '123'],
   ];
 
-  it.each(cases)('tell the end, and nothing twice, where %s', async (_, old, next, least) => {
+  it.each(cases)('report the end, and no output twice, where %s', async (_, old, next, least) => {
     for (const order of orders(old, next))
       for (const settles of [true, false]) {
         const { words, exit } = await (await played(order, settles)).heard();
@@ -136,7 +136,7 @@ describe('two handles of one command', () => {
       course = await played([['ofNext', 'there']], true);
     });
 
-    it('show what only the old one says within a second or so', async () => {
+    it('show output that only the old one has after about a second', async () => {
       course.ofOld('1');
       await course.clock.advance(900);
       expect(await course.told()).toBe('');
@@ -151,7 +151,7 @@ describe('two handles of one command', () => {
       expect(course.clock.pending()).toBe(0);
     });
 
-    it('do not say again what the next one says a little later', async () => {
+    it('do not repeat output that the next one has a little later', async () => {
       for (const word of SAID) {
         course.ofOld(word);
         await course.clock.advance(900);
@@ -161,7 +161,7 @@ describe('two handles of one command', () => {
       expect(await course.heard()).toEqual({ words: '123', exit: 7 });
     });
 
-    it('tell the end though the old one never does', async () => {
+    it('report the end though the old one never does', async () => {
       course.ofOld('1');
       course.ofNext('end');
       await settle();
@@ -172,7 +172,7 @@ describe('two handles of one command', () => {
       expect([course.old.isLeft, course.clock.pending()]).toEqual([true, 0]);
     });
 
-    it('go on with the old one when the next one stays silent', async () => {
+    it('continue with the old one when the next one stays silent', async () => {
       for (let second = 0; second < 31; second++) {
         course.ofOld(second === 0 ? '1' : '.');
         await course.clock.advance(1000);
@@ -185,7 +185,7 @@ describe('two handles of one command', () => {
       expect(course.clock.pending()).toBe(0);
     });
 
-    it('hold no more than is kept', async () => {
+    it('hold no more output than the service keeps', async () => {
       for (let at = 0; at < 40; at++) course.ofOld(`${at}`.padEnd(16 * 1024, '.'));
       course.ofOld('end');
       const { words } = await course.heard();

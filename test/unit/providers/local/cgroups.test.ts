@@ -32,7 +32,7 @@ it('finds the own folder of version 2', () => {
   ]);
 });
 
-it('looks above the leaf that an earlier look has moved the server to', () => {
+it('looks above the leaf that the server was moved to before', () => {
   const mounts = '30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n';
   const [found] = parseHierarchies(mounts, '0::/system.slice/svc.service/svc-server\n');
   expect(found?.folder).toBe('/sys/fs/cgroup/system.slice/svc.service');
@@ -46,7 +46,7 @@ it.each([
     '4:memory:/system.slice/svc.service',
   ],
   [2, '30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw', '0::/system.slice/svc.service/svc-server'],
-] as const)("plans version %i below the unit's own folder", (version, mounts, own) => {
+] as const)('plans version %i below the folder of the unit', (version, mounts, own) => {
   const folder = parseHierarchies(`${mounts}\n`, `${own}\n`)[0]?.folder ?? '';
   expect(folder).toMatch(/\/system\.slice\/svc\.service$/);
   expect(plan(version, [['memory', folder]]).folders).toEqual([`${folder}/svc-x`]);

@@ -38,13 +38,13 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const own = () => process.getuid?.() ?? 0;
 
-it('keeps root apart from users, and users without a session apart from each other', () => {
+it('separates root from users, and users without a session from each other', () => {
   expect(instanceFolders(0, INSTANCE, '/anything').instance).toBe('/run/svc/0f3e2d1c4b5a');
   expect(instanceFolders(7, INSTANCE, '/run/user/7').instance).toBe('/run/user/7/svc/0f3e2d1c4b5a');
   expect(instanceFolders(7, INSTANCE, undefined).root).toBe('/tmp/svc-7');
 });
 
-it('names a runtime by sandbox and epoch, there and back', () => {
+it('names a runtime by sandbox and epoch, and parses the name', () => {
   const name = runtimeName({ id: 'sb-aaaaaaaaaaaa', epoch: 12 });
   expect(parseRuntimeName(name)).toEqual({ id: 'sb-aaaaaaaaaaaa', epoch: 12 });
   for (const wrong of ['etc', '..', 'sb-a', 'sb-a.', 'sb/a.1', '../x.1', 'sb-a.1.2', '.1', 'SB-A.1'])
@@ -57,7 +57,7 @@ it('refuses a socket path that no socket can have', () => {
   expect(() => socketPath(deep, 'sb-aaaaaaaaaaaa.1')).toThrow(/too long for sockets/);
 });
 
-it('does not take /run/svc from a service of another user', async () => {
+it('does not use /run/svc of a service of another user', async () => {
   mkdirSync(folders.root);
   if (own() === 0) chownSync(folders.root, 1234, 1234);
   await expect(makeInstanceFolders(folders, 0)).rejects.toMatchObject({
@@ -66,20 +66,20 @@ it('does not take /run/svc from a service of another user', async () => {
   });
 });
 
-it('makes its folders once and again, and takes none that is not its own', async () => {
+it('makes its folders repeatedly, and refuses foreign ones', async () => {
   await makeInstanceFolders(folders, own());
   await makeInstanceFolders(folders, own());
   expect(statSync(folders.uids).mode & 0o777).toBe(0o700);
   await expect(makeInstanceFolders(folders, own() + 1)).rejects.toMatchObject({ code: 'provider_error' });
 });
 
-it('takes no link for a folder', async () => {
+it('refuses a link in place of a folder', async () => {
   mkdirSync(join(home, 'elsewhere'));
   symlinkSync(join(home, 'elsewhere'), folders.root);
   await expect(makeInstanceFolders(folders, own())).rejects.toMatchObject({ code: 'provider_error' });
 });
 
-it('hands out each uid once, and only its own claims are given back', async () => {
+it('issues each uid once, and releases only its own claims', async () => {
   await makeInstanceFolders(folders, own());
   const sameRandom = () => seededRandom(7);
   const slots = await Promise.all(
@@ -137,13 +137,13 @@ it('reads a complete record and rejects anything else', async () => {
   }
 });
 
-it('reads the start time behind a hostile process name', () => {
+it('reads the start time after a hostile process name', () => {
   const rest = ['S', ...Array.from({ length: 18 }, () => '0'), '4711', '9'].join(' ');
   expect(parseStat(`12 (a) R 1 (x) ) ${rest}`)).toEqual({ state: 'S', start: 4711 });
   expect(parseStat('')).toBeUndefined();
 });
 
-it('knows this process, and never another with its number', async () => {
+it('recognizes this process, and never another with its number', async () => {
   const { readFileSync } = await import('node:fs');
   const start = parseStat(readFileSync('/proc/self/stat', 'utf8'))?.start ?? -1;
   expect(await isAlive({ pid: process.pid, start })).toBe(true);

@@ -22,12 +22,12 @@ describe('only ENOENT and ESRCH prove that something does not exist', () => {
     },
   );
 
-  it('nor what is hidden, where it may be somebody else’s', async () => {
+  it('nor a hidden entry, where it may belong to somebody else', async () => {
     expect(await ifOurs(failing('EACCES'))).toBeUndefined();
     await expect(ifOurs(failing('EMFILE'))).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('by the system itself', async () => {
+  it('as returned by the system itself', async () => {
     writeFileSync(join(folder, 'file'), 'x');
     expect(await ifPresent(readFile(join(folder, 'file'), 'utf8'))).toBe('x');
     expect(await ifPresent(lstat(join(folder, 'none')))).toBeUndefined();

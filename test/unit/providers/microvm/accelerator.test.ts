@@ -30,13 +30,13 @@ function machine(run: () => Promise<number>) {
 it.each([
   [0, 'kvm'],
   [1, 'emulation'],
-])('is kept for a trial that ends with %i', async (code, kind) => {
+])('is cached for a trial that ends with %i', async (code, kind) => {
   const { choose, memoFile } = machine(async () => code);
   expect(await choose()).toBe(kind);
   expect(JSON.parse(readFileSync(memoFile, 'utf8'))).toMatchObject({ kvm: code === 0 });
 });
 
-it('is not kept for a trial that was too slow', async () => {
+it('is not cached for a trial that was too slow', async () => {
   const answers = [() => Promise.reject(new ServiceError('timeout', 'Too slow.')), async () => 0];
   const { choose, memoFile } = machine(async () => (answers.shift() as () => Promise<number>)());
   expect(await choose()).toBe('emulation');
@@ -44,14 +44,14 @@ it('is not kept for a trial that was too slow', async () => {
   expect(await choose()).toBe('kvm');
 });
 
-it('is emulation, not a system error, where the trial has no room for its files', async () => {
+it('is emulation, not a system error, where the trial cannot write its files', async () => {
   const { choose } = machine(async () => 0);
   vi.stubEnv('TMPDIR', '/nowhere/at/all');
   onTestFinished(() => void vi.unstubAllEnvs());
   expect(await choose()).toBe('emulation');
 });
 
-describe('what a server remembers', () => {
+describe('the cached verdict on KVM', () => {
   function server() {
     let tried = 0;
     let code: number | Error = 0;
@@ -67,13 +67,13 @@ describe('what a server remembers', () => {
     return { accelerator, trial, clock, fail, tried: () => tried };
   }
 
-  it('is tried once for all who ask, and not again by the next server', async () => {
+  it('is determined once for simultaneous callers, and not by the next server', async () => {
     const { accelerator, trial, tried } = server();
     expect(await Promise.all([accelerator(trial), accelerator(trial)])).toEqual(['kvm', 'kvm']);
     expect(tried()).toBe(1);
   });
 
-  it('repeats the trial for another kernel or another file of the monitor', async () => {
+  it('is determined again for another kernel or monitor file', async () => {
     const { accelerator, trial, fail, tried } = server();
     await accelerator(trial);
     fail();
@@ -83,7 +83,7 @@ describe('what a server remembers', () => {
     expect(tried()).toBe(3);
   });
 
-  it('answers from the cache while it repeats the trial after an hour, and not before', async () => {
+  it('stays valid during the next trial, which starts after an hour', async () => {
     const { accelerator, trial, clock, fail, tried } = server();
     await accelerator(trial);
     fail();
@@ -96,7 +96,7 @@ describe('what a server remembers', () => {
     expect(tried()).toBe(2);
   });
 
-  it('stands where the next trial tells nothing, which is repeated in minutes', async () => {
+  it('stays valid after an inconclusive trial, which is repeated in minutes', async () => {
     const { accelerator, trial, clock, fail, tried } = server();
     await accelerator(trial);
     fail(new ServiceError('timeout', 'Too slow.'));
@@ -110,7 +110,7 @@ describe('what a server remembers', () => {
     expect(tried()).toBe(3);
   });
 
-  it('repeats an inconclusive first trial within minutes', async () => {
+  it('is determined again within minutes after an inconclusive first trial', async () => {
     const { accelerator, trial, clock, fail } = server();
     fail(new ServiceError('timeout', 'Too slow.'));
     expect(await accelerator(trial)).toBe('emulation');
@@ -120,7 +120,7 @@ describe('what a server remembers', () => {
   });
 });
 
-it('comes from a program that is stopped when it takes too long: that throws', async () => {
+it('comes from a program whose timeout throws', async () => {
   const slow = realHost('/usr/bin:/bin').run('/bin/sleep', ['60'], { timeoutMs: 50 });
   await expect(slow).rejects.toBeInstanceOf(ServiceError);
 });

@@ -6,7 +6,7 @@ import { firecrackerApi } from '../../../../src/providers/microvm/firecracker/ap
 import { fakeClock } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
-it('is garbled where it changes the protocol', async () => {
+it('refuses an answer that switches the protocol', async () => {
   const path = join(temporaryFolder(), 'api.sock');
   const server = createServer((socket) => {
     socket.on('error', () => undefined);

@@ -53,7 +53,7 @@ function entriesOf(archive: Buffer): Entry[] {
 const read = async (modules?: string) =>
   entriesOf(readFileSync((await source().ready(kernel(modules), QEMU_MODULES)).path));
 
-it('holds the agent, a console, and modules after what they need', async () => {
+it('holds the agent, a console, and modules after their dependencies', async () => {
   const entries = await read(modulesFolder(join(folder, 'modules')));
   expect(entries[0]).toMatchObject({ name: 'init', mode: 0o100500, content: AGENT.toString('latin1') });
   expect(entries).toContainEqual({ name: 'dev/console', mode: 0o020600, device: '5:1', content: '' });
@@ -81,7 +81,7 @@ it('holds the agent, a console, and modules after what they need', async () => {
   );
 });
 
-it('holds no module when all is built in', async () => {
+it('holds no module when all are built in', async () => {
   const entries = await read();
   expect(entries.find(({ name }) => name === 'modules/order')?.content).toBe('');
 });
@@ -94,7 +94,7 @@ it('unpacks modules', async () => {
   );
 });
 
-it('is made once, and another with another agent', async () => {
+it('is made once for each agent', async () => {
   const modules = modulesFolder(join(folder, 'modules'));
   const initramfs = source();
   const [one, two] = await Promise.all([
@@ -118,7 +118,7 @@ it('is rebuilt when it was damaged', async () => {
   expect(readFileSync(path).length).toBeGreaterThan(100);
 });
 
-it('refuses a kernel that lacks what a guest needs', async () => {
+it('refuses a kernel without the features that a guest needs', async () => {
   const modules = modulesFolder(join(folder, 'modules'));
   await expect(source().ready(kernel(modules), ['virtio_gpu'])).rejects.toMatchObject({
     code: 'provider_error',
@@ -130,7 +130,7 @@ it('refuses a kernel that lacks what a guest needs', async () => {
   });
 });
 
-it('refuses an agent that is none', async () => {
+it('refuses an agent that is not a program', async () => {
   writeFileSync(join(folder, 'script'), '#!/bin/sh\n');
   for (const path of [join(folder, 'script'), join(folder, 'nowhere')])
     await expect(source(path).ready(kernel(), [])).rejects.toMatchObject({

@@ -60,20 +60,20 @@ it('is unpacked once, with its version and its modules', async () => {
   expect(readdirSync(join(folder, 'data', 'kernels'))).toHaveLength(1);
 });
 
-it('is the newest of the cloud kernels, by number', async () => {
+it('is the newest cloud kernel by version number', async () => {
   for (const version of ['6.1.0-9-cloud-amd64', '6.1.0-10-cloud-amd64', '6.9.0-1-amd64'])
     install(gzipped(elfKernel({ version })), `vmlinuz-${version}`);
   expect((await source().ready()).version).toBe('6.1.0-10-cloud-amd64');
 });
 
-it('is taken as it is when it is not packed, and may have no modules', async () => {
+it('is used unchanged when not packed, and may have no modules', async () => {
   const kernelPath = join(folder, 'vmlinux');
   writeFileSync(kernelPath, elfKernel({ version: '5.10.0', pvh: false }));
   const kernel = await source({ kernelPath }).ready();
   expect(kernel).toMatchObject({ version: '5.10.0', pvh: false, modules: undefined });
 });
 
-it('is another when the file is replaced', async () => {
+it('changes when the file is replaced', async () => {
   install(gzipped(elfKernel()));
   const kernels = source();
   const { digest } = await kernels.ready();
@@ -108,20 +108,20 @@ for (const [program, args] of [
   });
 
 it.each([
-  ['no kernel', undefined, /No kernel for microVMs found/],
-  ['no kernel file', Buffer.from('#!/bin/sh\n'), /not a Linux kernel for x86/],
-  ['an image that is cut off', gzipped(elfKernel()).subarray(0, 1700), /cut off/],
-  ['an unknown packing', bzImage(Buffer.from('another packing')), /unknown compression/],
+  ['a missing kernel', undefined, /No kernel for microVMs found/],
+  ['a file that is not a kernel', Buffer.from('#!/bin/sh\n'), /not a Linux kernel for x86/],
+  ['a truncated image', gzipped(elfKernel()).subarray(0, 1700), /cut off/],
+  ['an unknown compression', bzImage(Buffer.from('another packing')), /unknown compression/],
   [
-    'a damaged packing',
+    'a damaged compression',
     bzImage(Buffer.from('1f8b0800000000000003ffff', 'hex')),
     /not a complete gzip|512 MiB/,
   ],
   ['a kernel for another processor', gzipped(elfKernel({ machine: 183 })), /no 64-bit kernel for x86/],
   ['a kernel without a version', gzipped(elfKernel({ version: '' })), /its version/],
-  ['a size that is not true', sized(lz4Literals(elfKernel()), 10_000), /damaged/],
-  ['a size beyond all bounds', sized(lz4Literals(elfKernel()), 0xffffffff), /512 MiB/],
-])('refuses %s with the remedy, and leaves nothing', async (_, file, words) => {
+  ['a wrong size', sized(lz4Literals(elfKernel()), 10_000), /damaged/],
+  ['a size beyond the limit', sized(lz4Literals(elfKernel()), 0xffffffff), /512 MiB/],
+])('refuses %s with the remedy, and leaves nothing behind', async (_, file, words) => {
   if (file) install(file);
   await expect(source().ready()).rejects.toMatchObject({
     code: 'provider_error',
@@ -132,7 +132,7 @@ it.each([
   expect(statSync(kernels, { throwIfNoEntry: false }) ? readdirSync(kernels) : []).toEqual([]);
 });
 
-it('names the program that unpacks, where it is missing, and works once it is there', async () => {
+it('names a missing unpack program, and works once it is installed', async () => {
   install(bzImage(Buffer.from('fd377a585a000004', 'hex')));
   const kernels = source();
   await expect(kernels.ready()).rejects.toMatchObject({ remedy: expect.stringContaining('Install xz') });
@@ -140,7 +140,7 @@ it('names the program that unpacks, where it is missing, and works once it is th
   await expect(kernels.ready()).resolves.toMatchObject({ version: VERSION });
 });
 
-it('is not run without its modules because they cannot be looked at', async () => {
+it('is refused when its modules cannot be read', async () => {
   install(gzipped(elfKernel()));
   mkdirSync(join(folder, 'modules'));
   symlinkSync(VERSION, join(folder, 'modules', VERSION));

@@ -17,13 +17,13 @@ function frame(...blocks: number[][]): Buffer {
 
 const [A, B] = [0x61, 0x62];
 
-it('repeats what overlaps', async () => {
+it('copies overlapping matches', async () => {
   // Two literals, then eight bytes from two back, then one literal.
   const packed = frame([0x24, A, B, 2, 0, 0x10, A]);
   expect(String(await unpackLz4(packed, 11))).toBe('ababababab'.concat('a'));
 });
 
-it('takes lengths beyond a nibble, and beyond a byte', async () => {
+it('reads lengths beyond a nibble, and beyond a byte', async () => {
   const bytes = Buffer.from('x'.repeat(15 + 255 + 3));
   expect(await unpackLz4(lz4Literals(bytes), bytes.length)).toEqual(bytes);
   // A match of 15 + 4 + 255 + 1.
@@ -34,13 +34,13 @@ it('takes lengths beyond a nibble, and beyond a byte', async () => {
 it.each([
   ['nothing', Buffer.alloc(0), 1],
   ['a length without a block', frame([0x10, A]).subarray(0, 8), 1],
-  ['a block that is cut off', frame([0x20, A, B]).subarray(0, -1), 2],
+  ['a truncated block', frame([0x20, A, B]).subarray(0, -1), 2],
   ['an empty block', Buffer.from('02214c1800000000', 'hex'), 1],
   ['literals beyond the block', frame([0xf0, 200, A]), 300],
   ['more than the size', frame([0x30, A, A, A]), 2],
-  ['a match before the beginning', frame([0x10, A, 2, 0]), 5],
-  ['a match from nowhere', frame([0x10, A, 0, 0]), 5],
-  ['a match into the block before', frame([0x10, A], [0x10, A, 2, 0]), 6],
+  ['a match before the start', frame([0x10, A, 2, 0]), 5],
+  ['a match with offset zero', frame([0x10, A, 0, 0]), 5],
+  ['a match into the previous block', frame([0x10, A], [0x10, A, 2, 0]), 6],
   ['a match beyond the size', frame([0x1f, A, 1, 0, 255, 255, 255, 0]), 30],
   ['a length that never ends', frame([0xf0, ...Array(50).fill(255)]), 100],
 ])('refuses %s', async (_, packed, size) => {

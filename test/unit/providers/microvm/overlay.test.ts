@@ -20,7 +20,7 @@ describeWith(['mke2fs'], 'disks for changes', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('are sound file systems that take little space, however many are made', async () => {
+  it('are valid file systems that take little space, for any number', async () => {
     const overlays = overlaySource(realHost(PATH), folder, 256);
     const paths = ['a', 'b'].map((name) => join(folder, name));
     await Promise.all(paths.map((path) => overlays.make(path)));
@@ -33,26 +33,26 @@ describeWith(['mke2fs'], 'disks for changes', () => {
     expect(readdirSync(folder).sort()).toEqual(['a', 'b']);
   });
 
-  it('are never written over what is there', async () => {
+  it('never overwrite an existing file', async () => {
     const overlays = overlaySource(realHost(PATH), folder, 16);
     writeFileSync(join(folder, 'mine'), 'x');
     await expect(overlays.make(join(folder, 'mine'))).rejects.toMatchObject({ code: 'provider_error' });
   });
 
-  it('are formatted each time where they are large', async () => {
+  it('are formatted separately where they are large', async () => {
     const path = join(folder, 'large');
     await overlaySource(realHost(PATH), folder, 8192).make(path);
     expect(statSync(path).size).toBe(8192 * MEBIBYTE);
     execFileSync('/sbin/e2fsck', ['-fn', path], { stdio: 'ignore' });
   });
 
-  it('are formatted by mke2fs where the PATH of an ordinary user does not lead', async () => {
+  it('are formatted by an mke2fs outside the PATH of an ordinary user', async () => {
     const path = join(folder, 'ordinary');
     await overlaySource(realHost('/nowhere'), folder, 16).make(path);
     expect(statSync(path).size).toBe(16 * MEBIBYTE);
   });
 
-  it('need mke2fs', async () => {
+  it('fail without mke2fs, with the remedy', async () => {
     const overlays = overlaySource(fakeHost({}), folder, 16);
     await expect(overlays.make(join(folder, 'none'))).rejects.toMatchObject({
       code: 'provider_error',

@@ -26,7 +26,7 @@ const of = (option: string, change: Partial<MonitorPlan> = {}) => {
   return words.flatMap((word, i) => (word === option ? [words[i + 1]] : []));
 };
 
-it('keeps the guest in', () => {
+it('confines the monitor and the guest', () => {
   const words = qemuArguments(plan);
   expect(words).toEqual(expect.arrayContaining(['-nodefaults', '-no-user-config']));
   expect(of('-sandbox')).toEqual(['on,obsolete=deny,spawn=deny,resourcecontrol=deny']);
@@ -56,7 +56,7 @@ it('opens the image read-only, and the overlay so that a full disk is an error i
   expect(of('-blockdev', { overlay: undefined })).toHaveLength(1);
 });
 
-it('keeps old devices and names the clock under emulation alone', () => {
+it('keeps old devices and names the clock only under emulation', () => {
   expect(of('-machine')).toEqual(['microvm,acpi=on,pcie=off,rtc=on,pit=on,pic=on,memory-backend=memory']);
   expect(of('-append')[0]).toContain('tsc=reliable tsc_early_khz=2600000');
   expect(of('-accel')).toEqual(['tcg,thread=multi,split-wx=on,tb-size=128']);
@@ -75,7 +75,7 @@ it('cannot be misled by a comma in a path', () => {
   );
 });
 
-it('takes memory from a file, shared or not, and waits for a state', () => {
+it('uses memory from a file, shared or not, and waits for a state', () => {
   const memory = { kind: 'file', path: '/data/memory', isShared: false } as const;
   const [text] = of('-object', { memory });
   expect(JSON.parse(text ?? '')).toEqual({
@@ -91,6 +91,6 @@ it('takes memory from a file, shared or not, and waits for a state', () => {
   expect(of('-incoming')).toEqual([]);
 });
 
-it('gives a network only when asked', () => {
+it('adds a network only on request', () => {
   expect(of('-netdev', { network: 'user' })).toEqual(['user,id=network,ipv6=off']);
 });

@@ -17,7 +17,7 @@ async function opened(clock = realClock()): Promise<{ qmp: Qmp; monitor: Scripte
   return { qmp, monitor };
 }
 
-it('negotiates, and matches answers to commands in any order, however they are cut', async () => {
+it('negotiates, and matches answers to commands in any order, wherever they are cut', async () => {
   const { qmp, monitor } = await opened();
   const one = qmp.execute('query-status');
   const two = qmp.execute('human-monitor-command', { 'command-line': 'info' });
@@ -31,7 +31,7 @@ it('negotiates, and matches answers to commands in any order, however they are c
   expect(await one).toEqual({ a: 1 });
 });
 
-it('tells a refusal from a fault, in words that only the log shall see', async () => {
+it('separates a refusal from a fault, and keeps its text for the log', async () => {
   const { qmp, monitor } = await opened();
   const asked = qmp.execute('migrate');
   const error = { class: 'GenericError', desc: `no ${'x'.repeat(5000)}` };
@@ -56,7 +56,7 @@ it('passes events to a listener until it is removed', async () => {
   ]);
 });
 
-it('gives up a command without an answer, and keeps the connection', async () => {
+it('gives up an unanswered command, and keeps the connection', async () => {
   const clock = fakeClock();
   const { qmp, monitor } = await opened(clock);
   const slow = qmp.execute('stop', undefined, { ms: 2000 });
@@ -68,7 +68,7 @@ it('gives up a command without an answer, and keeps the connection', async () =>
   expect(await next).toBe('now');
 });
 
-it('gives up on an abort with its reason, before and while it waits', async () => {
+it('gives up on an abort with its reason, before and during the wait', async () => {
   const { qmp, monitor } = await opened();
   const stop = new AbortController();
   const asked = qmp.execute('stop', undefined, { signal: stop.signal });
@@ -80,12 +80,12 @@ it('gives up on an abort with its reason, before and while it waits', async () =
 });
 
 it.each([
-  ['no JSON', 'hello\n'],
-  ['no object', '[]\n"text"\n'],
-  ['no known kind', '{"a":1}\n'],
-  ['an answer nobody waits for', '{"return":{},"id":77}\n'],
+  ['a line that is not JSON', 'hello\n'],
+  ['a value that is not an object', '[]\n"text"\n'],
+  ['an unknown message type', '{"a":1}\n'],
+  ['an unexpected answer', '{"return":{},"id":77}\n'],
   ['a second greeting', `${JSON.stringify(GREETING)}\n`],
-  ['a line without an end', 'x'.repeat(300 * 1024)],
+  ['an endless line', 'x'.repeat(300 * 1024)],
 ])('ends the connection at %s', async (_what, words) => {
   const { qmp, monitor } = await opened();
   const asked = qmp.execute('query-status');
@@ -97,7 +97,7 @@ it.each([
   await expect(qmp.execute('query-status')).rejects.toMatchObject({ code: 'provider_error' });
 });
 
-it('fails what waits when the monitor hangs up, or when it is closed', async () => {
+it('fails waiting commands when the monitor hangs up or the connection is closed', async () => {
   const { qmp, monitor } = await opened();
   const asked = qmp.execute('quit');
   (await monitor.called).destroy();
@@ -110,7 +110,7 @@ it('fails what waits when the monitor hangs up, or when it is closed', async () 
   await expect(waiting).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-it('does not open where nobody listens, or nobody greets', async () => {
+it('does not open where nobody listens or sends a greeting', async () => {
   const nowhere = join(temporaryFolder(), 'none.sock');
   await expect(Qmp.open(realClock(), nowhere)).rejects.toMatchObject({ code: 'unavailable' });
   const clock = fakeClock();

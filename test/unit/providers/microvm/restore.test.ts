@@ -16,7 +16,7 @@ import { temporaryFolder } from '../../../support/temporary.ts';
 const SECOND_MS = 1000;
 const STOP = new Error('Stop.');
 
-it('is over only when its work is, however long that takes after the abort', async () => {
+it('settles only when its work has ended, for any time after the abort', async () => {
   const clock = fakeClock();
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'run'));
@@ -60,7 +60,7 @@ it('is over only when its work is, however long that takes after the abort', asy
   await expect(restored).rejects.toBe(STOP);
 });
 
-it('copies a disk no longer than its signal', async () => {
+it('stops copying a disk when its signal aborts', async () => {
   const run: Host['run'] = (_file, _args, { signal }) =>
     new Promise((_resolve, reject) => {
       if (!signal) return reject(new Error('nothing stops this copy'));

@@ -43,7 +43,7 @@ it('removes replaced and incomplete snapshots', async () => {
   expect(left()).toEqual([larger, other, making, made].map(({ key }) => key).sort());
 });
 
-it('keeps the eight that were used last', async () => {
+it('keeps the eight snapshots that were used last', async () => {
   const { snapshots, make, left } = ground();
   const all: Awaited<ReturnType<typeof make>>[] = [];
   for (let vcpus = 1; vcpus <= 10; vcpus += 1) all.push(await make({ vcpus }));

@@ -78,7 +78,7 @@ async function failing(
   }
 }
 
-it('is made once for all who ask, and kept', async () => {
+it('is made once for simultaneous callers, and kept', async () => {
   let made = 0;
   const { hold, left } = ground((...of) => {
     made++;
@@ -90,7 +90,7 @@ it('is made once for all who ask, and kept', async () => {
   expect(made).toBe(1);
 });
 
-it('is not waited for longer than a sandbox can spare, and is there for the next one', async () => {
+it('is awaited only for a limited time, and serves the next sandbox', async () => {
   let finish = () => {};
   const { hold } = ground(async (...of) => {
     await new Promise<void>((resolve) => {
@@ -106,7 +106,7 @@ it('is not waited for longer than a sandbox can spare, and is there for the next
   expect(await hold('sb-b')).toBeDefined();
 });
 
-it('waits for its turn among guests that boot', async () => {
+it('waits for its turn among booting guests', async () => {
   let saves = 0;
   const { hold, state } = ground((...of) => {
     saves++;
@@ -126,7 +126,7 @@ it('waits for its turn among guests that boot', async () => {
   expect(saves).toBe(1);
 });
 
-it('is given up by close, which leaves nothing and makes none', async () => {
+it('is given up by close without leftovers, and none is made afterwards', async () => {
   let isCleared = false;
   const { hold, source, left, warnings } = ground(async (_state, { folder }, over) => {
     mkdirSync(folder);
@@ -180,7 +180,7 @@ it('is removed when two sandboxes in a row cannot be restored', async () => {
 it.each([
   ['time', LATE],
   ['memory', FULL],
-])('stays when guests lack %s, and is left alone for a while', async (_, error) => {
+])('stays when guests lack %s, and is not used for a while', async (_, error) => {
   const { hold, left } = ground();
   await failing(hold, ['sb-a', 'sb-b'], error);
   expect(await hold('sb-c')).toBeUndefined();
@@ -191,7 +191,7 @@ it.each([
   expect(left()).toHaveLength(1);
 });
 
-it('is removed at the first guest when its files changed', async () => {
+it('is removed at the first failure when its files changed', async () => {
   const { hold, left } = ground();
   const held = await hold();
   truncateSync(held?.snapshot.state ?? '', 1);
@@ -199,7 +199,7 @@ it('is removed at the first guest when its files changed', async () => {
   expect(left()).toEqual([]);
 });
 
-it('is not blamed for what one before it did', async () => {
+it('is not blamed for failures of an earlier snapshot', async () => {
   const { hold, left } = ground();
   const [one, two] = [await hold('sb-a'), await hold('sb-b')];
   await one?.failed(DEAD);

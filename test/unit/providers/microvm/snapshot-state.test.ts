@@ -40,7 +40,7 @@ async function saving(bytes: Buffer, status: string, signal = new AbortControlle
   return { order, commands, done: saveState(order, signal) };
 }
 
-it('has the monitor send it, memory left out, into a file of ours alone', async () => {
+it('is sent by the monitor without memory into a file that only the server may read', async () => {
   const bytes = Buffer.alloc(200_000, 7);
   const { order, commands, done } = await saving(bytes, 'completed');
   await done;
@@ -53,8 +53,8 @@ it('has the monitor send it, memory left out, into a file of ours alone', async 
 it.each([
   ['fails', Buffer.from('x'), 'failed'],
   ['sends nothing', Buffer.alloc(0), 'completed'],
-  ['sends without end', Buffer.alloc(33 * 1024 * 1024), 'active'],
-])('leaves nothing when the monitor %s', async (_what, bytes, status) => {
+  ['never stops sending', Buffer.alloc(33 * 1024 * 1024), 'active'],
+])('leaves no file when the monitor %s', async (_what, bytes, status) => {
   const { order, done } = await saving(bytes, status);
   await expect(done).rejects.toMatchObject({ code: 'provider_error' });
   expect(existsSync(order.to)).toBe(false);

@@ -21,7 +21,7 @@ async function saved(facts = FACTS) {
   return { folder, snapshot: await writeSnapshot(folder, { ...RECORD, facts }) };
 }
 
-it('has another key for another value of anything it depends on, whatever the order', () => {
+it('has another key for any changed fact, in any order of the facts', () => {
   const changed = Object.entries(FACTS).map(([name, value]) =>
     snapshotKey({ ...FACTS, [name]: typeof value === 'number' ? value + 1 : `${value}x` }),
   );
@@ -50,7 +50,7 @@ it.each<[string, (folder: string) => void]>([
     'its secret is none',
     (folder) => writeFileSync(recordPath(folder), JSON.stringify({ ...RECORD, files: {}, secret: 'x' })),
   ],
-])('is none when %s', async (_what, spoil) => {
+])('is ignored when %s', async (_what, spoil) => {
   const { folder } = await saved();
   spoil(folder);
   expect(await readSnapshot(folder)).toBeUndefined();

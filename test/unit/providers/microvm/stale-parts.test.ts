@@ -33,7 +33,7 @@ function ground() {
   return { clock, dataFolder, part, prune, left, current };
 }
 
-it('removes what nothing is made of, and keeps what this server starts guests with', async () => {
+it('removes unused parts, and keeps the parts of this server', async () => {
   const { clock, part, prune, left, current } = ground();
   for (const kind of ['kernels', 'initramfs'] as const) {
     part(kind, '1-old', 2);
@@ -48,7 +48,7 @@ it('removes what nothing is made of, and keeps what this server starts guests wi
   expect(statSync(join(current.kernel.path, '..')).mtimeMs).toBe(clock.now());
 });
 
-it('keeps what a snapshot of any server is made of', async () => {
+it('keeps the parts of a snapshot of any server', async () => {
   const { dataFolder, part, prune, left } = ground();
   part('kernels', '1-aaaa', 2);
   part('kernels', '1-bbbb', 2);
@@ -65,7 +65,7 @@ it('keeps what a snapshot of any server is made of', async () => {
   ]);
 });
 
-it('keeps what a guest runs that another server started', async () => {
+it('keeps the parts of a guest of another server', async () => {
   const { part, prune, left } = ground();
   const run = part('kernels', '1-run', 2);
   part('kernels', '1-old', 2);
@@ -87,7 +87,7 @@ it('keeps parts that it uses and cannot mark', async () => {
   expect(left()).toEqual([[], ['now']]);
 });
 
-it('marks what a server uses every hour, and what it uses instead at once', async () => {
+it('marks used parts every hour, and replacements at once', async () => {
   const { clock, dataFolder, part, current } = ground();
   const tend = partsTended({ clock, logger: recordingLogger(), config: { data_dir: dataFolder } });
   const folder = join(current.kernel.path, '..');

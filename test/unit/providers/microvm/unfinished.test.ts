@@ -59,7 +59,7 @@ function recordOf({ pid = 0 }: ChildProcess): RuntimeRecord {
   return { ...texts, epoch: 0, boot_id: 'boot', pid, pid_start: started };
 }
 
-it('is ended at the next list, with its disk and its folder, recorded or not; sandboxes stay', async () => {
+it('is ended by the next list with its disk and folder, recorded or not; sandboxes stay', async () => {
   const { provider, runs, overlays, plant } = ground();
   const recorded = monitor();
   const unrecorded = monitor(join(plant(UNRECORDED), 'pid'));

@@ -28,7 +28,7 @@ const dial = async (path: string, clock = realClock(), signal = never) => {
   return socket;
 };
 
-it('asks in a line, and keeps what the guest says right behind the answer', async () => {
+it('sends one line, and keeps the bytes of the guest behind the answer', async () => {
   let asked = '';
   const path = await listening((socket) => {
     socket.on('data', (chunk) => {
@@ -50,9 +50,9 @@ it('asks in a line, and keeps what the guest says right behind the answer', asyn
 
 it.each([
   ['hangs up', (socket: Socket) => socket.end()],
-  ['says no', (socket: Socket) => socket.write('NO 1\n')],
+  ['refuses', (socket: Socket) => socket.write('NO 1\n')],
   ['never ends its line', (socket: Socket) => socket.write(`OK ${'1'.repeat(100_000)}`)],
-  ['ends it too late', (socket: Socket) => socket.write(`OK ${'1'.repeat(40)}\n`)],
+  ['ends its line too late', (socket: Socket) => socket.write(`OK ${'1'.repeat(40)}\n`)],
 ])('is unavailable where it %s', async (_what, serve) => {
   const path = await listening(serve);
   await expect(dial(path)).rejects.toMatchObject({ code: 'unavailable' });
@@ -63,7 +63,7 @@ it('is unavailable where nobody listens', async () => {
   await expect(dial(nowhere)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-it('is unavailable when nothing is agreed to in time', async () => {
+it('is unavailable without an answer in time', async () => {
   const clock = fakeClock();
   let isCalled = false;
   const path = await listening(() => {

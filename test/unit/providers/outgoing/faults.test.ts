@@ -5,7 +5,7 @@ import { hadNoEffect, markUnopened, transportFault } from '../../../../src/provi
 const failure = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, ...more });
 
 it.each(['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'EPROTO', 'ECONNRESET', 'UND_ERR_SOCKET'])(
-  '%s leaves it open on a connection that was, and not on one that never came to be',
+  '%s may have had an effect on an open connection, and none on one that never opened',
   (code) => {
     const [after, before] = [failure(code), failure(code)];
     markUnopened(before);
@@ -14,7 +14,7 @@ it.each(['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'EPROTO', 'ECONNRESET', 
   },
 );
 
-it('takes the first of several addresses, and what is known of all', () => {
+it('reads the error of the first of several addresses, and the facts of all', () => {
   const several = failure('', { errors: [failure('ECONNREFUSED', { syscall: 'connect' })] });
   expect(hadNoEffect(transportFault('It', several))).toBe(true);
   const marked = failure('', { errors: [failure('EPROTO')] });

@@ -51,7 +51,7 @@ const leadsTo = (...addresses: string[]) =>
     )) as unknown as NonNullable<OutgoingOptions['lookup']>;
 
 describe('an outgoing request', () => {
-  it('asks what was meant, and reads the answer', async () => {
+  it('sends the request with its parts, and reads the answer', async () => {
     const there = await backend((socket) => socket.write(httpAnswer('200 OK', '{"a":1}')));
     const out = way(`${there.url}/base/`, { headers: { 'x-api-key': 'k' } });
     const reply = await out.request({
@@ -68,7 +68,7 @@ describe('an outgoing request', () => {
     expect(there.received).toMatch(/\r\n\r\n\{"b":2\}$/);
   });
 
-  it('keeps its connection, also past answers that are thrown away', async () => {
+  it('keeps its connection, also after discarded answers', async () => {
     const there = await backend((socket) => socket.write(httpAnswer('404 Not Found', MARK)));
     const out = way(there.url);
     for (let round = 0; round < 20; round++) await (await out.request(get)).discard();
@@ -76,7 +76,7 @@ describe('an outgoing request', () => {
     expect(there.connections).toBeLessThanOrEqual(2);
   });
 
-  it('hands over a body as it comes', async () => {
+  it('delivers a body as it arrives', async () => {
     const there = await backend((socket) =>
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n'),
     );
@@ -96,13 +96,13 @@ describe('addresses', () => {
     ['http://0.0.0.0:80', 'not the address of one host'],
     ['http://0', 'not the address of one host'],
     ['https://224.0.0.1', 'not the address of one host'],
-  ])('%s is not asked', async (url, fault) => {
+  ])('%s is not contacted', async (url, fault) => {
     const error = await failure(whole(way(url)));
     expect(error).toMatchObject({ code: 'provider_error', sent: false });
     expect(error?.message).toBe(`The backend was not contacted: its address is ${fault}.`);
   });
 
-  it('a name that leads to a refused address is not asked, and one of a loopback address neither', async () => {
+  it('a name of a refused or loopback address is not contacted', async () => {
     const there = await backend((socket) => socket.write(httpAnswer('200 OK', '{}')));
     for (const address of ['169.254.169.254', '127.0.0.1', '::1', '::ffff:127.0.0.1', 'fe80::2']) {
       const error = await failure(
@@ -113,7 +113,7 @@ describe('addresses', () => {
     expect(there.connections).toBe(0);
   });
 
-  it('of several addresses only those that may be reached are tried', async () => {
+  it('only permitted addresses of several are tried', async () => {
     const there = await backend((socket) => socket.write(httpAnswer('200 OK', '{}')));
     const out = way(`http://backend.example:${there.port}`, {
       lookup: leadsTo('169.254.169.254', '127.0.0.1'),
@@ -122,7 +122,7 @@ describe('addresses', () => {
     expect(await whole(out)).toEqual({});
   });
 
-  it('a name is judged at each connection', async () => {
+  it('a name is checked at each connection', async () => {
     const there = await backend((socket) => socket.end(httpAnswer('200 OK', '{}', ['connection: close'])));
     let address = '127.0.0.1';
     const out = way(`http://backend.example:${there.port}`, {
@@ -208,7 +208,7 @@ describe('a hostile backend', () => {
     expect(JSON.stringify([error?.message, error?.remedy, String(error?.cause)])).not.toContain(MARK);
   });
 
-  it('that is not there', async () => {
+  it('that is unreachable', async () => {
     const there = await backend(() => undefined);
     await there.close();
     const error = await failure(whole(way(there.url)));
@@ -216,15 +216,15 @@ describe('a hostile backend', () => {
     expect(error?.message).toMatch(/cannot be reached/);
   });
 
-  it('that has no TLS, or none that it can prove', async () => {
+  it('that has no valid TLS', async () => {
     const there = await backend((socket) => socket.write('no TLS'));
     const error = await failure(whole(way(there.url.replace('http:', 'https:'))));
     expect(error).toMatchObject({ code: 'unavailable' });
   });
 });
 
-describe('an end from our side', () => {
-  it('an abort is over at once, with its reason', async () => {
+describe('the end of a request by the caller', () => {
+  it('an abort ends the request at once, with its reason', async () => {
     const there = await backend(() => undefined);
     const stop = new AbortController();
     const call = failure(whole(way(there.url), { signal: stop.signal }));
@@ -265,7 +265,7 @@ describe('an end from our side', () => {
     expect(await call).toMatchObject({ code: 'unavailable' });
   });
 
-  it('once closed it connects to nobody', async () => {
+  it('a closed client opens no connection', async () => {
     const there = await backend(() => undefined);
     const out = way(there.url);
     await out.close();

@@ -73,7 +73,7 @@ const expectTyped = (error: ServiceError, code: string) => {
   for (const word of [MARK, SECRET]) expect(shown).not.toContain(word);
 };
 
-it('a worker that answers as it should starts a sandbox, under a token made for the call', async () => {
+it('a valid answer of a worker starts a sandbox, under a token made for the call', async () => {
   const { there, spawn } = await line(
     says('200 OK', (id: string) => ({ id, worker_id: 'w1', result: { ...SPAWNED, memory_mb: 32 } })),
   );
@@ -84,7 +84,7 @@ it('a worker that answers as it should starts a sandbox, under a token made for 
   expect(there.received).not.toContain(SECRET);
 });
 
-it('some warnings of a worker are passed on, harmless and short', async () => {
+it('a few warnings of a worker are passed on, escaped and short', async () => {
   const warnings = Array.from({ length: 40 }, (_, n) => `${n}\x1b[2J${'w'.repeat(600)}`);
   const { spawn } = await line(
     says('200 OK', (id: string) => ({ id, worker_id: 'w1', result: { ...SPAWNED, warnings } })),
@@ -95,7 +95,7 @@ it('some warnings of a worker are passed on, harmless and short', async () => {
   expect(Math.max(...shown.map(({ length }) => length))).toBe(512);
 });
 
-it.each(['inspect', 'destroy'] as const)('%s is answered about the sandbox that was named', async (what) => {
+it.each(['inspect', 'destroy'] as const)('%s refuses an answer about another sandbox', async (what) => {
   const result = { sandbox_id: 'sb-2', state: 'gone', provider: 'userspace' };
   const { remote, worker } = await line(says('200 OK', (id: string) => ({ id, worker_id: 'w1', result })));
   const ref = { id: 'sb-1', epoch: 1, runtime_id: 'r1', lease: LEASE };
@@ -153,7 +153,7 @@ describe.each<[string, (socket: Socket, id: string) => void]>([
   ],
   ['of a page', (socket) => socket.write(httpAnswer('404 Not Found', `<html>${MARK}`))],
 ])('an answer %s', (_what, answer) => {
-  it('is the fault of the provider, in our words', async () => {
+  it('is a provider error with our own message', async () => {
     const { spawn } = await line(answer);
     expectTyped(await failure(spawn()), 'provider_error');
   });
@@ -166,14 +166,14 @@ it.each([
   ['forbidden', 'unavailable'],
   ['unauthorized', 'unavailable'],
   ['internal', 'provider_error'],
-])('a worker that says %s is told as %s, without its words', async (said, told) => {
+])('the worker error %s is reported as %s, without the text of the worker', async (said, told) => {
   const answer = (id: string) => ({ id, worker_id: 'w1', error: { code: said, message: MARK } });
   const { spawn } = await line(says('400 x', answer));
   expectTyped(await failure(spawn()), told);
 });
 
 it.each(['401 x', '403 x', '503 x'])(
-  'a status %s without an answer is a worker that cannot be used',
+  'a status %s without a valid answer is reported as an unusable worker',
   async (status) => {
     const { spawn } = await line((socket) => socket.write(httpAnswer(status, MARK)));
     expectTyped(await failure(spawn()), 'unavailable');
@@ -187,7 +187,7 @@ it.each<[string, (socket: Socket) => void]>([
     'never ends its body',
     (socket) => void socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n"${MARK}`),
   ],
-])('a worker that %s is waited for as long as the call may take', async (_what, answer) => {
+])('a worker that %s is given up at the deadline of the call', async (_what, answer) => {
   const { remote, worker } = await line(answer);
   const reason = new ServiceError('timeout', 'too long');
   const late = new AbortController();
@@ -196,7 +196,7 @@ it.each<[string, (socket: Socket) => void]>([
   expectTyped(await asked, 'timeout');
 });
 
-it('a worker that hangs up cannot be reached', async () => {
+it('a worker that hangs up is reported as unreachable', async () => {
   const { spawn } = await line((socket) => socket.destroy());
   expectTyped(await failure(spawn()), 'unavailable');
 });
@@ -210,7 +210,7 @@ it('a worker that names loopback is not called, unless that is allowed', async (
   expect(there.connections).toBe(0);
 });
 
-it('a worker that has moved is called where it is now, with the secret that it has now', async () => {
+it('a worker that has moved is called at its new address with its new secret', async () => {
   const answer = says('200 OK', (id: string) => ({ ...ok, id }));
   const [before, after] = [await line(answer), await line(answer)];
   await before.spawn();

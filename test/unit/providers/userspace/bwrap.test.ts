@@ -14,19 +14,19 @@ const VIEW = [
 ].join(' ');
 const END = '--remount-ro / --chdir /workspace -- /.svc/svc-agent init sb-aaaaaaaaaaaa.3';
 
-it('with its own network and a workspace in memory', () => {
+it('isolates the network and keeps the workspace in memory', () => {
   expect(bwrapArguments(blueprint).join(' ')).toBe(
     `${NAMESPACES} --unshare-net ${IDENTITY} --as-pid-1 --clearenv --cap-drop ALL ${VIEW} ` +
       `--perms 1777 --size 256 --tmpfs /workspace ${END}`,
   );
 });
 
-it('with terminals that the launcher has bounded', () => {
+it('uses the terminals that the launcher bounds', () => {
   const words = bwrapArguments({ ...blueprint, terminals: '/run/svc/abc/x/pts' }).join(' ');
   expect(words).toContain('--dev /dev --dev-bind /run/svc/abc/x/pts /dev/pts --perms');
 });
 
-it("with the host's network and a workspace on disk", () => {
+it("uses the host's network and a workspace on disk", () => {
   expect(bwrapArguments({ ...blueprint, network: 'host', workspace: '/data/ws' }).join(' ')).toBe(
     `${NAMESPACES} ${IDENTITY} --as-pid-1 --clearenv --cap-drop ALL ${VIEW} --bind /data/ws /workspace ${END}`,
   );

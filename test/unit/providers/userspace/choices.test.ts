@@ -11,7 +11,7 @@ import { hostView, imageView } from '../../../../src/providers/userspace/rootfs-
 const MEBIBYTE = 1024 * 1024;
 const config = { images: { debian: '/images/debian' }, rootfs_path: '' };
 
-it('runs an unknown image on the default root and says so', () => {
+it('runs an unknown image on the default root with a warning', () => {
   expect(chooseImage(config, undefined)).toEqual({ name: 'host', rootfs: undefined, warnings: [] });
   expect(chooseImage(config, 'debian')).toEqual({ name: 'debian', rootfs: '/images/debian', warnings: [] });
   const { name, warnings } = chooseImage(config, 'alpine:latest');
@@ -34,7 +34,7 @@ it('divides the memory among the writable folders', () => {
   expect(sizesFor(1, { max_disk_mb: 10 }).tmp).toBe(MEBIBYTE);
 });
 
-it('writes records that no value can forge', () => {
+it('writes records in which no value can forge another', () => {
   expect(
     encodeSettings([
       ['a', 'x=y\nz'],
@@ -45,7 +45,7 @@ it('writes records that no value can forge', () => {
   expect(() => encodeSettings([['a', 'x'.repeat(70_000)]])).toThrow();
 });
 
-it('shows of the host /usr and no home, no /var, no /root', async () => {
+it('shows /usr of the host, but no home, /var or /root', async () => {
   const view = await hostView('/run/svc/x/etc', 'none');
   const shown = [...view.binds.map((bind) => bind.target), ...view.links.map((link) => link.path)];
   expect(shown).toContain('/usr');

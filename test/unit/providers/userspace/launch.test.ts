@@ -44,7 +44,7 @@ it('names the uid, the run folder and the staged agent', () => {
   );
 });
 
-it('leaves the uid alone for a server that is not root', () => {
+it('sets no uid for a server that is not root', () => {
   const { uid_slot: _, ...record } = order.record;
   expect(told({ record }).filter((line) => /^[ug]id=/.test(line))).toEqual([]);
 });
@@ -57,7 +57,7 @@ it('keeps the secret out of the arguments, the record and the environment', () =
   }
 });
 
-it('limits each process by what no cgroup bounds, and only by that', () => {
+it('limits each process only where no cgroup does', () => {
   expect(told()).toEqual(expect.arrayContaining(['limit_data=67108864', 'limit_processes=512']));
   const bounded: LaunchOrder['blueprint'] = {
     ...blueprint,
@@ -83,7 +83,7 @@ it('limits each process by what no cgroup bounds, and only by that', () => {
   expect(lines.filter((line) => /^limit_(data|processes)=/.test(line))).toEqual([]);
 });
 
-it('hands the VM of a pool a block of uids to enter by itself', () => {
+it('gives the VM of a pool a block of uids', () => {
   const lines = told({
     blueprint: { ...blueprint, isPool: true },
     record: { ...order.record, uid_slot: 65_536 },

@@ -46,7 +46,7 @@ function answer(number: number, code: number, text: string): Buffer {
   return bytes;
 }
 
-it('matches answers to launches, whatever their order and however they are cut', async () => {
+it('matches answers to launches in any order and wherever they are cut', async () => {
   const { launcher, asked, stdout, starts } = scripted();
   const one = launcher.launch(Buffer.from('one'), never);
   await new Promise(setImmediate);
@@ -74,7 +74,7 @@ it('asks the launcher to give up on an abort and waits until it has', async () =
   await expect(launch).rejects.toThrow('enough');
 });
 
-it('fails what waits when the launcher dies, and starts a new one', async () => {
+it('fails waiting launches when the launcher dies, and starts a new one', async () => {
   const { launcher, asked, die, starts, stdout } = scripted();
   const launch = launcher.launch(Buffer.from('x'), never);
   await new Promise(setImmediate);
@@ -88,7 +88,7 @@ it('fails what waits when the launcher dies, and starts a new one', async () => 
   expect(starts).toHaveLength(2);
 });
 
-it('ends a launcher that does not answer before it says that the launch has failed', async () => {
+it('ends a silent launcher before it reports the launch as failed', async () => {
   const { launcher, clock, asked, starts, stdout, die } = scripted();
   const settled: string[] = [];
   const one = launcher.launch(Buffer.from('one'), never);
@@ -108,7 +108,7 @@ it('ends a launcher that does not answer before it says that the launch has fail
   expect(await one).toEqual({ ok: false, text: 'the launcher does not answer' });
 });
 
-it('ends a launcher that talks nonsense', async () => {
+it('ends a launcher that sends invalid answers', async () => {
   const { launcher, asked, stdout, starts, die } = scripted();
   const launch = launcher.launch(Buffer.from('x'), never);
   await new Promise(setImmediate);

@@ -5,18 +5,18 @@ import { blueprint } from './blueprint.ts';
 
 const lines = (settings: [string, string][]) => settings.map(([key, value]) => `${key}=${value}`);
 
-it('asks for every namespace', () => {
+it('requests every namespace', () => {
   expect(unshareArguments(blueprint).join(' ')).toBe(
     '--user --map-root-user --mount --propagation unchanged --pid --fork --ipc --uts --cgroup --net ' +
       '-- /run/svc/abc/sb-aaaaaaaaaaaa.3/svc-agent init sb-aaaaaaaaaaaa.3',
   );
 });
 
-it("keeps the host's network only when the plan says so", () => {
+it("keeps the host's network only when the plan requires it", () => {
   expect(unshareArguments({ ...blueprint, network: 'host' })).not.toContain('--net');
 });
 
-it('describes the root', () => {
+it('describes the root file system', () => {
   expect(lines(rootSettings(blueprint))).toEqual([
     'hostname=sb-aaaaaaaaaaaa',
     'inside_uid=1000',
@@ -32,7 +32,7 @@ it('describes the root', () => {
   ]);
 });
 
-it('shares a workspace on disk and lays an overlay over an image', () => {
+it('shares a workspace on disk and mounts an overlay over an image', () => {
   const view = { ...blueprint.view, overlay: '/images/one' };
   const settings = lines(rootSettings({ ...blueprint, view, workspace: '/data/ws' }));
   expect(settings).toEqual(
