@@ -16,7 +16,12 @@ import { templated } from './store-templates.suite.ts';
 import { placing, workers } from './store-workers.suite.ts';
 import { extending, reserving, transitioning } from './store-writes.suite.ts';
 
-export function storeContract(name: string, open: () => Promise<Store>): void {
+/** `pool: false` leaves out what a store without pool mode refuses. */
+export function storeContract(
+  name: string,
+  open: () => Promise<Store>,
+  { pool = true }: { pool?: boolean } = {},
+): void {
   describe(`${name} store`, () => {
     let store: Store;
     beforeEach(async () => {
@@ -50,7 +55,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     describe('list', () => listing(given));
     describe('templates', () => templated(given));
     describe('warm sandboxes', () => warm(given));
-    describe('pool', () => pooling(given));
+    if (pool) describe('pool', () => pooling(given));
     describe('workers', () => workers(given));
     describe('placing', () => placing(given));
     describe('events', () => eventful(given));

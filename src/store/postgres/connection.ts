@@ -8,7 +8,7 @@ import type { Clock } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
 import type { DatabaseAddress, DatabaseHost } from './address.ts';
 import { dialFailure, disconnected, type StatementFailure, statementFailure } from './failures.ts';
-import { decodeText, encodeText } from './text.ts';
+import { decodeText, type EncodedJson, encodeText } from './text.ts';
 
 /** The server cancels a statement after this time; a little later the connection is closed. */
 export const STATEMENT_MS = 5000;
@@ -19,7 +19,7 @@ const GRACE_MS = 500;
 export const DIAL_MS = 1000;
 const KEEP_ALIVE_MS = 15_000;
 
-export type Value = string | number | boolean | null | readonly string[];
+export type Value = string | number | boolean | null | readonly string[] | EncodedJson;
 export type Row = Record<string, unknown>;
 
 export interface Statement {
@@ -191,10 +191,11 @@ function readAuthority(path: string): string {
   }
 }
 
-const encoded = (value: Value): Value | string[] => {
+function encoded(value: Value): unknown {
   if (typeof value === 'string') return encodeText(value);
-  return Array.isArray(value) ? value.map(encodeText) : value;
-};
+  if (typeof value !== 'object' || value === null) return value;
+  return 'json' in value ? value.json : value.map(encodeText);
+}
 
 /** Object ids of pg_type. Integers of this schema are below 2^53. */
 const BOOLEAN = 16;

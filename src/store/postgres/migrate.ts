@@ -1,14 +1,14 @@
 // Migrates a database to this program's schema. Forward only. Processes of two versions work side by side: a migration says
 // from which program version on it may be used, and only adds.
 import { ServiceError } from '../../domain/errors.ts';
+import type { Instance } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { StatementFailure } from './failures.ts';
-import { RECORD_FUNCTIONS } from './migrations/0015-record-functions.ts';
-import { RECORDS } from './migrations/0015-records.ts';
-import { EVENT_FUNCTIONS, RESERVE_FUNCTIONS } from './migrations/0015-sandbox-functions.ts';
-import { SANDBOXES } from './migrations/0015-sandboxes.ts';
-import { WORKER_SECRETS } from './migrations/0016-worker-secrets.ts';
-import { REPLICAS } from './migrations/0017-replicas.ts';
+import { FLEET_FUNCTIONS } from './migrations/0017-fleet-functions.ts';
+import { RECORD_FUNCTIONS } from './migrations/0017-record-functions.ts';
+import { RECORDS } from './migrations/0017-records.ts';
+import { EVENT_FUNCTIONS, RESERVE_FUNCTIONS } from './migrations/0017-sandbox-functions.ts';
+import { SANDBOXES } from './migrations/0017-sandboxes.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -18,13 +18,16 @@ interface Migration {
   sql: string;
 }
 
-const FOUNDATION = [SANDBOXES, RECORDS, RESERVE_FUNCTIONS, EVENT_FUNCTIONS, RECORD_FUNCTIONS].join('');
+const FOUNDATION = [
+  SANDBOXES,
+  RECORDS,
+  RESERVE_FUNCTIONS,
+  EVENT_FUNCTIONS,
+  RECORD_FUNCTIONS,
+  FLEET_FUNCTIONS,
+].join('');
 
-const MIGRATIONS: readonly Migration[] = [
-  { version: 15, works_with: 15, sql: FOUNDATION },
-  { version: 16, works_with: 15, sql: WORKER_SECRETS },
-  { version: 17, works_with: 15, sql: REPLICAS },
-];
+const MIGRATIONS: readonly Migration[] = [{ version: 17, works_with: 17, sql: FOUNDATION }];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 
 /** One step may rewrite a large table. */
@@ -41,8 +44,8 @@ interface Facts {
 export interface MigrateOptions {
   /** The version of the program. */
   program: string;
-  /** ISO 8601. */
-  now: string;
+  /** The identity of a new database. Its `created_at` is the present. */
+  instance: Instance;
   /** Monotonic ms. */
   monotonic(): number;
   to?: number;
@@ -98,8 +101,8 @@ async function readFacts(connection: Connection): Promise<Facts> {
 async function step(
   connection: Connection,
   { version, works_with, sql }: Migration,
-  options: MigrateOptions,
-) {
+  { program, instance }: MigrateOptions,
+): Promise<void> {
   await connection.script('BEGIN; SET LOCAL statement_timeout = 0');
   try {
     await connection.run({ name: 'migrate-lock', text: 'SELECT pg_advisory_xact_lock(9, 0)::text AS held' });
@@ -112,7 +115,13 @@ async function step(
         text: `INSERT INTO schema_facts (one, version, works_with, program, migrated_at) VALUES (1, $1, $2, $3, $4)
           ON CONFLICT (one) DO UPDATE SET version = excluded.version, works_with = excluded.works_with,
             program = excluded.program, migrated_at = excluded.migrated_at`,
-        values: [version, works_with, options.program, options.now],
+        values: [version, works_with, program, instance.created_at],
+      });
+      await connection.run({
+        name: 'migrate-instance',
+        text: `INSERT INTO instance (id, key, created_at) SELECT $1, $2, $3
+          WHERE NOT EXISTS (SELECT 1 FROM instance)`,
+        values: [instance.id, instance.key, instance.created_at],
       });
     }
     await connection.script('COMMIT');

@@ -19,7 +19,13 @@ export function decodeText(stored: string): string {
     : stored;
 }
 
-/** JSON for a `jsonb` parameter, which accepts neither NUL nor lone surrogates, even escaped. */
-export function encodeJson(value: unknown): string {
-  return JSON.stringify(value, (_key, item) => (typeof item === 'string' ? encodeText(item) : item));
+/** A `jsonb` parameter, whose texts are encoded already. */
+export interface EncodedJson {
+  json: string;
+}
+
+/** JSON without NUL and lone surrogates, which `jsonb` rejects even when they are escaped. */
+export function encodeJson(value: unknown): EncodedJson {
+  const encode = (_key: string, item: unknown) => (typeof item === 'string' ? encodeText(item) : item);
+  return { json: JSON.stringify(value, encode) };
 }

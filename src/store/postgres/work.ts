@@ -1,6 +1,6 @@
 // Runs statements with repetitions. A read is repeated freely. A write is one statement; it is repeated after a refusal, and
-// after a lost answer with `true` as its last parameter: every write recognizes its own earlier attempt by an id that was
-// chosen before the first one (docs/design/postgres.md#lost-answers).
+// also after a lost answer: either a repetition is harmless, or it recognizes the earlier attempt by a token that was chosen
+// before the first one (docs/design/postgres.md#lost-answers).
 import type { Clock, Random } from '../../domain/ports.ts';
 import type { Connection, Row, Statement } from './connection.ts';
 import { callerError, StatementFailure, unanswered } from './failures.ts';
@@ -12,6 +12,7 @@ const MOST_CONFLICTS = 5;
 const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [5, 50];
 /** A search for a primary that found none is repeated after this time. */
 const SEARCH_PAUSE_MS = 100;
+const TOKEN_BYTES = 12;
 
 /** A synchronous commit behind the read that saw an earlier attempt: what it saw is then as durable as itself. */
 const CONFIRM: Statement = {
@@ -19,48 +20,74 @@ const CONFIRM: Statement = {
   text: 'UPDATE confirmations SET count = count + 1 WHERE one = 1',
 };
 
+/** All reject with a ServiceError. */
 export interface Work {
-  /** Rejects with a ServiceError. */
   read<R = Row>(statement: Statement): Promise<R[]>;
-  /** The text has one more parameter than `values`: whether an earlier attempt may have happened. */
+  /** A write whose repetition has the same effect and answer. */
   write<R = Row>(statement: Statement): Promise<R[]>;
+  /** A write that recognizes its repetition: the text has two more parameters than `values`, a token and "is a repetition". */
+  once<R = Row>(statement: Statement): Promise<R[]>;
+  /** Deletes what nobody needs. After a lost answer the number counts the repetition alone. */
+  sweep(statement: Statement): Promise<number>;
 }
 
 export interface WorkDeps {
   pool: ConnectionPool;
   clock: Clock;
   random: Random;
-  /** Counts repetitions for metrics and tests. */
+  /** Counts repetitions. */
   repeated?: (outcome: StatementFailure['outcome']) => void;
 }
 
 export function createWork(deps: WorkDeps): Work {
+  const attempt = async <R>(
+    connection: Connection,
+    statement: Statement,
+    isRepeat: boolean,
+  ): Promise<R[]> => {
+    // Names of its own show the first attempts to a test that loses their answers.
+    const rows = await connection.run<R>({
+      ...statement,
+      name: `${isRepeat ? 'again' : 'write'}-${statement.name}`,
+    });
+    if (isRepeat) await connection.run(CONFIRM);
+    return rows;
+  };
+  const writing = async <R>(statementOf: (isRepeat: boolean) => Statement): Promise<R[]> => {
+    try {
+      return await repeating(deps, (connection, isRepeat) =>
+        attempt<R>(connection, statementOf(isRepeat), isRepeat),
+      );
+    } catch (error) {
+      throw callerError(error);
+    }
+  };
+  const read = async <R = Row>(statement: Statement): Promise<R[]> => {
+    try {
+      return await repeating(deps, (connection) => connection.run<R>(statement));
+    } catch (error) {
+      throw unanswered(error);
+    }
+  };
   return {
-    read: async (statement) => {
-      try {
-        return await repeating(deps, (connection) => connection.run(statement));
-      } catch (error) {
-        throw unanswered(error);
-      }
+    read,
+    write: (statement) => writing(() => statement),
+    once: (statement) => {
+      const token = deps.random.bytes(TOKEN_BYTES).toString('hex');
+      const { values = [] } = statement;
+      return writing((isRepeat) => ({ ...statement, values: [...values, token, isRepeat] }));
     },
-    write: async <R>(statement: Statement) => {
-      try {
-        return await repeating(deps, async (connection, isRepeat) => {
-          const values = [...(statement.values ?? []), isRepeat];
-          const rows = await connection.run<R>({ ...statement, values });
-          if (isRepeat) await connection.run(CONFIRM);
-          return rows;
-        });
-      } catch (error) {
-        throw callerError(error);
-      }
+    sweep: async (statement) => {
+      const [row] = await read<{ deleted: number }>(statement);
+      return row?.deleted ?? 0;
     },
   };
 }
 
-type Attempt<R> = (connection: Connection, isRepeat: boolean) => Promise<R[]>;
-
-async function repeating<R>(deps: WorkDeps, attempt: Attempt<R>): Promise<R[]> {
+async function repeating<R>(
+  deps: WorkDeps,
+  attempt: (connection: Connection, isRepeat: boolean) => Promise<R[]>,
+): Promise<R[]> {
   const { pool, clock, repeated } = deps;
   const deadline = clock.monotonic() + BUDGET_MS;
   let isRepeat = false;

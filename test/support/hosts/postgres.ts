@@ -119,10 +119,18 @@ function serverIn(folder: string, port: number): PostgresServer {
 
 let databases = 0;
 
-/** A new empty database, removed with the test. */
-export async function temporaryDatabase(server: PostgresServer): Promise<string> {
+/** A new database, removed with the test: empty, or a copy of `template`, to which nobody is connected. */
+export async function temporaryDatabase(server: PostgresServer, template = 'template1'): Promise<string> {
   const name = `t${process.pid}_${++databases}`;
-  await administer(server, `CREATE DATABASE ${name}`);
+  await until(`a copy of ${template}`, () =>
+    administer(server, `CREATE DATABASE ${name} TEMPLATE ${template}`).then(
+      () => true,
+      (error: Error) => {
+        if (/is being accessed by other users/.test(error.message)) return false;
+        throw error;
+      },
+    ),
+  );
   onTestFinished(async () => {
     await administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   });

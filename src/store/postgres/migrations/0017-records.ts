@@ -1,4 +1,4 @@
-// Schema version 15, continued: everything but sandboxes and their counts (0015-sandboxes.ts).
+// Schema version 17, continued: everything but sandboxes and their counts (0017-sandboxes.ts).
 export const RECORDS = `
 CREATE TABLE outbox (
   ord bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -148,7 +148,8 @@ CREATE TABLE workers (
   last_heartbeat text COLLATE "C" NOT NULL,
   drain bigint NOT NULL,
   created_at text COLLATE "C" NOT NULL,
-  updated_at text COLLATE "C" NOT NULL
+  updated_at text COLLATE "C" NOT NULL,
+  secret_print text
 );
 
 CREATE TABLE leases (

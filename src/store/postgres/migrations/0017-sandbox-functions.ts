@@ -1,4 +1,4 @@
-// Functions of schema version 15, for writes that decide by what they read. Each is one statement of a client, so that no
+// Functions of schema version 17, for writes that decide by what they read. Each is one statement of a client, so that no
 // lock is held while a process waits for the network. The number in a name is the schema version: processes of two versions
 // work side by side, so a function is never changed, only followed by another one.
 //
@@ -9,22 +9,26 @@
 // Inserts name their columns, so that a later version can add others.
 const LIVE = `('creating', 'running', 'unhealthy', 'destroying')`;
 const SANDBOXES = `id, epoch, state, provider, image, memory_mb, vcpus, network, created_at, expires_at, metadata, env, worker_id,
-  owner_id, runtime_id, ended_at, end_reason, template, vm_id, uid, warnings, created_by, ended_by, change`;
+  owner_id, runtime_id, ended_at, end_reason, template, vm_id, uid, warnings, created_by, ended_by, replica_id, change`;
 
 export const RESERVE_FUNCTIONS = `
-CREATE FUNCTION svc_remote_15(of_worker text, of_provider text) RETURNS bigint LANGUAGE sql STABLE AS $$
-  SELECT count(*) FROM sandboxes WHERE worker_id <> 'local' AND state IN ${LIVE}
-    AND (of_worker IS NULL OR worker_id = of_worker) AND (of_provider IS NULL OR provider = of_provider)
+CREATE FUNCTION svc_active_17(of_provider text) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT coalesce(sum(active), 0)::bigint FROM active_counts
+    WHERE worker_id = 'local' AND provider = of_provider
 $$;
 
-CREATE FUNCTION svc_tell_15(drafts jsonb) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION svc_on_worker_17(of_worker text) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT coalesce(sum(active), 0)::bigint FROM active_counts WHERE worker_id = of_worker
+$$;
+
+CREATE FUNCTION svc_tell_17(drafts jsonb) RETURNS void LANGUAGE sql AS $$
   INSERT INTO outbox (eid, type, timestamp, sandbox_id, owner_id, actor, data, is_last)
     SELECT eid, type, timestamp, sandbox_id, owner_id, actor, data, is_last
       FROM jsonb_populate_recordset(NULL::outbox, drafts)
     ON CONFLICT (eid) DO NOTHING
 $$;
 
-CREATE FUNCTION svc_reserve_15(wish jsonb, again boolean)
+CREATE FUNCTION svc_reserve_17(wish jsonb, token text, again boolean)
   RETURNS TABLE (kind text, worker_id text, sandbox_id text, fingerprint text, response text)
   LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -40,7 +44,7 @@ BEGIN
   PERFORM pg_advisory_xact_lock(1, hashtext(made.id));
   IF again THEN
     RETURN QUERY SELECT 'reserved', own.worker_id, own.id, NULL::text, NULL::text FROM sandboxes own
-      WHERE own.id = made.id AND (own.change = made.change OR wish->'warm' IS NULL);
+      WHERE own.id = made.id AND own.change = token;
     IF FOUND THEN RETURN; END IF;
   END IF;
   IF claim IS NOT NULL THEN
@@ -65,15 +69,14 @@ BEGIN
   IF wish->'lease' IS NOT NULL THEN
     SELECT * INTO chosen FROM workers w WHERE w.id = made.worker_id FOR UPDATE;
     IF NOT FOUND OR chosen.drain <> 0 OR chosen.status <> 'online' OR chosen.rpc_url IS NULL
-      OR (chosen.max_sandboxes > 0 AND chosen.max_sandboxes <= svc_remote_15(chosen.id, NULL)) THEN
+      OR (chosen.max_sandboxes > 0 AND chosen.max_sandboxes <= svc_on_worker_17(chosen.id)) THEN
       RETURN QUERY SELECT 'raced', NULL::text, NULL::text, NULL::text, NULL::text;
       RETURN;
     END IF;
   END IF;
   IF provider_cap > 0 THEN
     PERFORM pg_advisory_xact_lock(5, hashtext(made.provider));
-    IF provider_cap <= (SELECT coalesce(sum(c.active), 0) FROM active_counts c WHERE c.provider = made.provider)
-        - svc_remote_15(NULL, made.provider) THEN
+    IF provider_cap <= svc_active_17(made.provider) THEN
       RETURN QUERY SELECT 'raced', NULL::text, NULL::text, NULL::text, NULL::text;
       RETURN;
     END IF;
@@ -92,7 +95,8 @@ BEGIN
       RETURN;
     END IF;
   END IF;
-  INSERT INTO sandboxes (${SANDBOXES}) SELECT ${SANDBOXES} FROM jsonb_populate_record(NULL::sandboxes, wish->'row');
+  INSERT INTO sandboxes (${SANDBOXES}) SELECT ${SANDBOXES}
+    FROM jsonb_populate_record(NULL::sandboxes, (wish->'row') || jsonb_build_object('change', token));
   IF wish->'lease' IS NOT NULL THEN
     INSERT INTO leases (resource_id, holder_id, generation, expires_at, created_at)
       VALUES (made.id, made.worker_id, 1, wish->'lease'->>'expires_at', made.created_at);
@@ -103,19 +107,19 @@ BEGIN
       ON CONFLICT (scope, key) DO UPDATE SET fingerprint = excluded.fingerprint, sandbox_id = excluded.sandbox_id,
         response = excluded.response, created_at = excluded.created_at;
   END IF;
-  PERFORM svc_tell_15(wish->'events');
+  PERFORM svc_tell_17(wish->'events');
   RETURN QUERY SELECT 'reserved', made.worker_id, made.id, NULL::text, NULL::text;
 END $$;
 `;
 
 export const EVENT_FUNCTIONS = `
-CREATE FUNCTION svc_append_15(drafts jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION svc_append_17(drafts jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
-  PERFORM svc_tell_15(drafts);
+  PERFORM svc_tell_17(drafts);
 END $$;
 
-CREATE FUNCTION svc_record_execs_15(records jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION svc_record_execs_17(records jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
   INSERT INTO execs (sandbox_id, exec_id, command, detached, actor, started_at, ended_at, exit_code, signal)
@@ -125,7 +129,7 @@ BEGIN
       SET ended_at = excluded.ended_at, exit_code = excluded.exit_code, signal = excluded.signal;
 END $$;
 
-CREATE FUNCTION svc_number_15(most integer) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION svc_number_17(most integer) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   ids event_ids;
   line text := substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8);
@@ -154,7 +158,7 @@ BEGIN
   RETURN taken;
 END $$;
 
-CREATE FUNCTION svc_prune_events_15(holder text, most bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION svc_prune_events_17(holder text, most bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   last bigint;
   deleted bigint;

@@ -1,7 +1,7 @@
-// Schema version 15: the tables of SQLite's version of the same number. A migration that has shipped is never edited.
+// Schema version 17: the tables of SQLite's version of the same number. A migration that has shipped is never edited.
 //
-// What differs: texts sort by bytes, as in SQLite. `active_counts` has slots, so that concurrent writers rarely wait for each
-// other's commit; only their sum is a count. Events are written to `outbox` without an id and numbered afterwards
+// What differs: texts sort by bytes, as in SQLite. `active_counts` counts by worker, because a count of rows would grow with
+// them, and this server's sandboxes in slots, so that concurrent writers rarely wait for each other's commit; only sums count. Events are written to `outbox` without an id and numbered afterwards
 // (docs/design/postgres.md#events). `change` and `eid` identify the write that made a row, so that its repetition
 // recognizes it.
 export const SANDBOXES = `
@@ -18,6 +18,13 @@ CREATE TABLE confirmations (
   count bigint NOT NULL
 );
 INSERT INTO confirmations (one, count) VALUES (1, 0);
+
+CREATE TABLE finished_writes (
+  token text NOT NULL PRIMARY KEY,
+  result jsonb,
+  finished_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX finished_writes_by_age ON finished_writes (finished_at);
 
 CREATE TABLE instance (
   id text COLLATE "C" NOT NULL PRIMARY KEY,
@@ -49,6 +56,7 @@ CREATE TABLE sandboxes (
   warnings text NOT NULL DEFAULT '[]',
   created_by text,
   ended_by text,
+  replica_id text COLLATE "C",
   change text NOT NULL DEFAULT ''
 );
 
@@ -72,28 +80,23 @@ CREATE INDEX sandboxes_ended_by_owner ON sandboxes (owner_id, ended_at)
 
 CREATE TABLE active_counts (
   provider text COLLATE "C" NOT NULL,
+  worker_id text COLLATE "C" NOT NULL,
   slot integer NOT NULL,
   active bigint NOT NULL,
-  PRIMARY KEY (provider, slot)
+  PRIMARY KEY (provider, worker_id, slot)
 ) WITH (fillfactor = 50);
 
 CREATE FUNCTION svc_count_sandbox() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  was integer := 0;
-  is_now integer := 0;
-  counted text;
+  counted sandboxes := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+  was integer := CASE TG_OP WHEN 'INSERT' THEN 0 ELSE (OLD.state NOT IN ('destroyed', 'error'))::integer END;
+  is_now integer := CASE TG_OP WHEN 'DELETE' THEN 0 ELSE (NEW.state NOT IN ('destroyed', 'error'))::integer END;
 BEGIN
-  IF TG_OP <> 'INSERT' THEN
-    was := (OLD.state NOT IN ('destroyed', 'error'))::integer;
-    counted := OLD.provider;
-  END IF;
-  IF TG_OP <> 'DELETE' THEN
-    is_now := (NEW.state NOT IN ('destroyed', 'error'))::integer;
-    counted := NEW.provider;
-  END IF;
   IF was <> is_now THEN
-    INSERT INTO active_counts (provider, slot, active) VALUES (counted, pg_backend_pid() % 16, is_now - was)
-      ON CONFLICT (provider, slot) DO UPDATE SET active = active_counts.active + excluded.active;
+    INSERT INTO active_counts (provider, worker_id, slot, active)
+      VALUES (counted.provider, counted.worker_id,
+        CASE counted.worker_id WHEN 'local' THEN pg_backend_pid() % 16 ELSE 0 END, is_now - was)
+      ON CONFLICT (provider, worker_id, slot) DO UPDATE SET active = active_counts.active + excluded.active;
   END IF;
   RETURN NULL;
 END $$;

@@ -1,0 +1,122 @@
+// Opens the store over PostgreSQL: connects to the primary, migrates, and reads the identity of the database.
+import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
+import type { Instance, Store } from '../store.ts';
+import { parseAddress } from './address.ts';
+import { auditStore } from './audit.ts';
+import { clockStore } from './clock.ts';
+import type { Statement } from './connection.ts';
+import { eventStore } from './events.ts';
+import { execStore } from './execs.ts';
+import { callerError } from './failures.ts';
+import { Hosts } from './hosts.ts';
+import { idempotencyStore } from './idempotency.ts';
+import { keyStore } from './keys.ts';
+import { migrate } from './migrate.ts';
+import { Numbering } from './outbox.ts';
+import { ConnectionPool } from './pool.ts';
+import { noPool } from './pool-vms.ts';
+import { warmStore } from './prewarmed.ts';
+import { quotaStore } from './quotas.ts';
+import { sandboxStore } from './sandboxes.ts';
+import { templateStore } from './templates.ts';
+import { createWork, type Work } from './work.ts';
+import { leaseStore, workerStore } from './workers.ts';
+
+export interface PostgresOptions {
+  url: string;
+  /** The version of the program, recorded with a migration. */
+  program: string;
+  /** Statements at once. */
+  pool: number;
+  /** False behind poolers that do not keep prepared statements. */
+  prepare: boolean;
+  clock: Clock;
+  random: Random;
+  ids: Ids;
+  logger: Logger;
+}
+
+/**
+ * Opens the store in the database of `url`, and migrates it first if needed. Throws `bad_request` (malformed URL),
+ * `conflict` (of another program, of a newer version), `unavailable` (no primary, wrong password).
+ */
+export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
+  const { clock, random, ids, logger } = options;
+  const hosts = new Hosts({ address: parseAddress(options.url), clock, prepare: options.prepare });
+  await migrated(hosts, options);
+  const pool = new ConnectionPool({ clock, size: options.pool, open: () => hosts.open() });
+  const work = createWork({
+    pool,
+    clock,
+    random,
+    repeated: (outcome) => logger.debug({ outcome }, 'Repeating a database operation.'),
+  });
+  const numbering = new Numbering(work, clock);
+  const table = { work, clock, ids, numbering };
+  try {
+    const [instance] = await work.read<Instance & Record<string, unknown>>(INSTANCE);
+    if (!instance) throw new Error('The database has no instance.');
+    logger.info({ instance: instance.id }, 'The database is open.');
+    return {
+      instance,
+      sandboxes: sandboxStore(table),
+      templates: templateStore(work),
+      quotas: quotaStore(table),
+      keys: keyStore(work),
+      warm: warmStore(work),
+      events: eventStore(table),
+      execs: execStore(work),
+      pool: noPool,
+      workers: workerStore(work),
+      leases: leaseStore(work),
+      idempotency: idempotencyStore(work),
+      audit: auditStore(work, ids),
+      clock: clockStore(work),
+      ping: createPing(work, clock),
+      condition: () => ({ isChecking: false }),
+      close: async () => {
+        await numbering.settled().catch(() => undefined);
+        await pool.close();
+      },
+    };
+  } catch (error) {
+    await pool.close();
+    throw callerError(error);
+  }
+}
+
+/** On a connection of its own: a migration may take longer than a statement may. */
+async function migrated(hosts: Hosts, { program, clock, ids, random }: PostgresOptions): Promise<void> {
+  try {
+    const connection = await hosts.open();
+    try {
+      const created_at = new Date(clock.now()).toISOString();
+      const instance = { id: ids.uuid(), key: random.bytes(32).toString('hex'), created_at };
+      await migrate(connection, { program, instance, monotonic: () => clock.monotonic() });
+    } finally {
+      await connection.end();
+    }
+  } catch (error) {
+    throw callerError(error);
+  }
+}
+
+/** Made by the first migration. */
+const INSTANCE: Statement = { name: 'instance', text: 'SELECT id, key, created_at FROM instance' };
+const PROBE: Statement = { name: 'probe', text: 'UPDATE confirmations SET count = count + 1 WHERE one = 1' };
+
+/** A commit, so that it also shows a standby that is missing. Callers at the same time share one. */
+function createPing(work: Work, clock: Clock): Store['ping'] {
+  let running: Promise<{ commit_ms: number }> | undefined;
+  const probe = async () => {
+    const since = clock.monotonic();
+    await work.write(PROBE);
+    return { commit_ms: clock.monotonic() - since };
+  };
+  return () => {
+    running ??= probe().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}

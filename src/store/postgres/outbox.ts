@@ -1,0 +1,78 @@
+// Writes events without ids into the outbox, and has them numbered (docs/design/postgres.md#events). Numbering is requested
+// after each commit and runs once at a time in this process; the database allows one at a time over all processes.
+import type { Clock, Ids } from '../../domain/ports.ts';
+import type { EventDraft } from '../../schema/event.ts';
+import { toEventRow } from '../sqlite/rows.ts';
+import { type EncodedJson, encodeJson } from './text.ts';
+import type { Work } from './work.ts';
+
+/** Nothing about a sandbox is stored after these. */
+const ENDS: readonly string[] = ['sandbox.destroyed', 'sandbox.error'];
+const BATCH = 1000;
+/** Numberings start at most this often. */
+const PAUSE_MS = 5;
+
+/** The drafts as a `jsonb` parameter for `svc_tell_17`, each with an id that a repetition keeps. */
+export function outboxRows(drafts: readonly EventDraft[], ids: Ids): unknown[] {
+  return drafts.map((draft) => {
+    const { id: _, ...row } = toEventRow(0, draft);
+    return { ...row, eid: ids.uuid(), is_last: row.sandbox_id !== null && ENDS.includes(row.type) };
+  });
+}
+
+export const outboxJson = (drafts: readonly EventDraft[], ids: Ids): EncodedJson =>
+  encodeJson(outboxRows(drafts, ids));
+
+export class Numbering {
+  readonly #work: Work;
+  readonly #clock: Clock;
+  #running: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+
+  constructor(work: Work, clock: Clock) {
+    this.#work = work;
+    this.#clock = clock;
+  }
+
+  /** Asks for a numbering that starts after this call. Its failure is for those who wait: the next one makes up for it. */
+  request(): void {
+    this.#after().catch(() => undefined);
+  }
+
+  /** Resolves when everything that was committed before this call has its id. Rejects with a ServiceError. */
+  async settled(): Promise<void> {
+    if (this.#running) await this.#after();
+  }
+
+  #after(): Promise<void> {
+    if (!this.#running) return this.#start();
+    this.#next ??= this.#running
+      .catch(() => undefined)
+      .then(() => this.#clock.sleep(PAUSE_MS))
+      .then(() => {
+        this.#next = undefined;
+        return this.#start();
+      });
+    return this.#next;
+  }
+
+  #start(): Promise<void> {
+    const running = this.#number().finally(() => {
+      if (this.#running === running) this.#running = undefined;
+    });
+    this.#running = running;
+    return running;
+  }
+
+  /** Until nothing is left. */
+  async #number(): Promise<void> {
+    for (let taken = BATCH; taken >= BATCH; ) {
+      const [row] = await this.#work.write<{ taken: number }>({
+        name: 'number',
+        text: 'SELECT svc_number_17($1) AS taken',
+        values: [BATCH],
+      });
+      taken = row?.taken ?? 0;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// Owner quotas in PostgreSQL.
+import type { Clock, Ids } from '../../domain/ports.ts';
+import type { Quota, QuotaSummary } from '../../schema/quota.ts';
+import type { QuotaStore } from '../seam/quotas.ts';
+import type { Statement } from './connection.ts';
+import { type Numbering, outboxJson } from './outbox.ts';
+import type { Work } from './work.ts';
+
+export interface EventfulTable {
+  work: Work;
+  clock: Clock;
+  ids: Ids;
+  numbering: Numbering;
+}
+
+export const QUOTA_COLUMNS = 'owner_id, max_sandboxes, max_ttl, max_exec_timeout, created_at, updated_at';
+const SELECT = `SELECT ${QUOTA_COLUMNS} FROM owner_quotas`;
+export const LIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
+
+const GET: Statement = { name: 'quota', text: `${SELECT} WHERE owner_id = $1` };
+const FIRST: Statement = {
+  name: 'quotas-first',
+  text: `${SELECT} ORDER BY created_at DESC, owner_id DESC LIMIT $1`,
+};
+const NEXT: Statement = {
+  name: 'quotas-next',
+  text: `${SELECT} WHERE (created_at, owner_id) < ($2, $3) ORDER BY created_at DESC, owner_id DESC LIMIT $1`,
+};
+const USAGE: Statement = {
+  name: 'quota-usage',
+  text: `SELECT (SELECT count(*) FROM sandboxes WHERE owner_id = $1 AND ${LIVE}) AS active_sandboxes,
+    (SELECT to_json(q)::text FROM (${SELECT} WHERE owner_id = $1) AS q) AS quota`,
+};
+const SUMMARY: Statement = {
+  name: 'quota-summary',
+  text: `SELECT count(*) AS total, count(*) FILTER (WHERE max_sandboxes > 0) AS with_max_sandboxes,
+    count(*) FILTER (WHERE max_ttl <> '0s') AS with_max_ttl,
+    count(*) FILTER (WHERE max_exec_timeout <> '0s') AS with_max_exec_timeout FROM owner_quotas`,
+};
+const PUT: Statement = {
+  name: 'quota-put',
+  text: `WITH stored AS (
+      INSERT INTO owner_quotas (${QUOTA_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)
+      ON CONFLICT (owner_id) DO UPDATE SET max_sandboxes = excluded.max_sandboxes, max_ttl = excluded.max_ttl,
+        max_exec_timeout = excluded.max_exec_timeout, updated_at = excluded.updated_at
+      RETURNING ${QUOTA_COLUMNS}
+    ), told AS (SELECT svc_tell_17($7::jsonb))
+    SELECT ${QUOTA_COLUMNS} FROM stored, told`,
+};
+const DELETE: Statement = {
+  name: 'quota-delete',
+  text: 'SELECT svc_delete_quota_17($1, $2::jsonb, $3, $4) AS done',
+};
+
+export function quotaStore({ work, ids, numbering }: EventfulTable): QuotaStore {
+  return {
+    get: async (owner_id) => (await work.read<Quota>({ ...GET, values: [owner_id] }))[0],
+    list: (limit, after) =>
+      after
+        ? work.read<Quota>({ ...NEXT, values: [limit, after.created_at, after.id] })
+        : work.read<Quota>({ ...FIRST, values: [limit] }),
+    put: async (quota, drafts) => {
+      const { owner_id, max_sandboxes, max_ttl, max_exec_timeout, created_at, updated_at } = quota;
+      const facts = [owner_id, max_sandboxes, max_ttl, max_exec_timeout, created_at, updated_at];
+      const [stored] = await work.write<Quota>({ ...PUT, values: [...facts, outboxJson(drafts, ids)] });
+      numbering.request();
+      return { quota: stored!, events: [...drafts] };
+    },
+    delete: async (owner_id, drafts) => {
+      const values = [owner_id, outboxJson(drafts, ids)];
+      const [row] = await work.once<{ done: boolean }>({ ...DELETE, values });
+      if (!row?.done) return undefined;
+      numbering.request();
+      return { events: [...drafts] };
+    },
+    usage: async (owner_id) => {
+      const [row] = await work.read<{ active_sandboxes: number; quota: string | null }>({
+        ...USAGE,
+        values: [owner_id],
+      });
+      const { active_sandboxes = 0, quota = null } = row ?? {};
+      return { active_sandboxes, ...(quota !== null && { quota: JSON.parse(quota) as Quota }) };
+    },
+    summary: async () => (await work.read<QuotaSummary>(SUMMARY))[0]!,
+  };
+}
