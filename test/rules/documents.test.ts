@@ -62,7 +62,7 @@ function strangeness(block: Block): string[] {
     : [`${document}:${line} is a block of \`${language}\` that no test follows`];
 }
 
-it('every document that a test reads in part is read in full by two tests', () => {
+it('a document that tests divide by prompt has a test for each prompt', () => {
   const halves = READERS.filter(({ prompt }) => prompt !== undefined);
   for (const { document, prompt } of halves)
     expect(halves.some((other) => other.document === document && other.prompt !== prompt)).toBe(true);

@@ -88,7 +88,7 @@ it('logs refusals at once, and then at most every 10 s', async () => {
   expect(logger.lines).toHaveLength(5);
 });
 
-it('all addresses together have a limit below the number of descriptors', () => {
+it('all addresses together have a limit that follows the number of descriptors', () => {
   expect(mostConnections(0, 1_048_576)).toBe(20_000);
   expect(mostConnections(0, 4096)).toBe(3072);
   expect(mostConnections(100_000, 4096)).toBe(3072);

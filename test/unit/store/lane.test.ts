@@ -68,7 +68,7 @@ it('reports how slow the disk is until it is fast again', async () => {
   expect(lane.slownessMs).toBe(0);
 });
 
-it('refuses new rows before ends, and everything beyond the last bound', async () => {
+it('refuses writes that add rows before all others, and everything beyond the last bound', async () => {
   const { call, lane } = setUp();
   const all: Promise<unknown>[] = [call(0)];
   for (let n = 0; n < 20_000; n++) all.push(call(n, true));
