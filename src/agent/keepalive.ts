@@ -14,19 +14,38 @@ interface Lasting {
   cancel(reason: unknown): void;
 }
 
+export interface KeepaliveDeps {
+  clock: Clock;
+  ping(): Promise<void>;
+  bytesReceived(): number;
+  onSilent?: (() => void) | undefined;
+}
+
 export class Keepalive {
   readonly #clock: Clock;
   readonly #ping: () => Promise<void>;
   readonly #bytesReceived: () => number;
   readonly #streams = new Map<Lasting, string>();
+  readonly #onSilent: (() => void) | undefined;
   #timer: Timer | undefined;
   #isLooking = false;
 
-  /** `ping` rejects after PONG_MS without an answer; `bytesReceived` counts all bytes of the agent. */
-  constructor(clock: Clock, ping: () => Promise<void>, bytesReceived: () => number) {
+  /**
+   * `ping` rejects after PONG_MS without an answer; `bytesReceived` counts all bytes of the agent. `onSilent` is called when
+   * nothing arrived after two pings in a row.
+   */
+  constructor({ clock, ping, bytesReceived, onSilent }: KeepaliveDeps) {
     this.#clock = clock;
     this.#ping = ping;
     this.#bytesReceived = bytesReceived;
+    this.#onSilent = onSilent;
+  }
+
+  /** Pings now, because a call got no answer in time. Does nothing where nobody listens to the outcome. */
+  doubt(): void {
+    if (!this.#onSilent || this.#isLooking) return;
+    this.#timer?.cancel();
+    void this.#look();
   }
 
   /** Watches the stream until it settles. It rejects with `unavailable` when nothing arrived after two pings in a row. */
@@ -54,8 +73,12 @@ export class Keepalive {
     this.#isLooking = true;
     const lives = (await this.#answers()) || (await this.#answers());
     this.#isLooking = false;
-    if (!lives) for (const [stream, what] of this.#streams) stream.cancel(tooLate(what));
-    else if (this.#streams.size > 0) this.#later();
+    if (lives) {
+      if (this.#streams.size > 0) this.#later();
+      return;
+    }
+    for (const [stream, what] of this.#streams) stream.cancel(tooLate(what));
+    this.#onSilent?.();
   }
 
   /** On a slow connection an answer waits behind output, so any received byte counts as a sign of life. */

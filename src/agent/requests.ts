@@ -2,6 +2,7 @@
 // sandbox, or one tenant of a pool (user.ts).
 import type { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
+import { tooLate } from './fault.ts';
 import { Keepalive, PONG_MS } from './keepalive.ts';
 import { KIND, METHOD, TYPE } from './protocol.ts';
 import type { StreamRequest } from './request.ts';
@@ -27,6 +28,8 @@ export interface RequestsDeps {
   fault(error: unknown): ServiceError;
   /** The bytes received from the agent so far. */
   bytesReceived(): number;
+  /** Called when the agent does not answer pings. */
+  onSilent?: (() => void) | undefined;
 }
 
 export class Requests {
@@ -36,13 +39,13 @@ export class Requests {
   readonly bytesReceived: RequestsDeps['bytesReceived'];
   readonly #keepalive: Keepalive;
 
-  constructor({ clock, send, fault, bytesReceived }: RequestsDeps) {
+  constructor({ clock, send, fault, bytesReceived, onSilent }: RequestsDeps) {
     this.clock = clock;
     this.send = send;
     this.fault = fault;
     this.bytesReceived = bytesReceived;
     const ping = () => this.call('ping', readPong, { deadlineMs: PONG_MS });
-    this.#keepalive = new Keepalive(clock, ping, bytesReceived);
+    this.#keepalive = new Keepalive({ clock, ping, bytesReceived, onSilent });
   }
 
   /** Opens a stream of one kind. */
@@ -62,7 +65,10 @@ export class Requests {
   ): Promise<T> {
     const { args = () => new WireWriter(), words = {}, deadlineMs = CALL_MS, signal } = options;
     const stream = this.send({ type: TYPE.CALL, code: METHOD[method], args, words, decode }, signal);
-    stream.within(deadlineMs, this.clock, method);
+    stream.after(deadlineMs, this.clock, () => {
+      stream.cancel(tooLate(method));
+      this.#keepalive.doubt();
+    });
     if (deadlineMs > CALL_MS) this.keepAlive(stream, method);
     return stream.result;
   }

@@ -1,7 +1,7 @@
 // A session with the guest agent on one duplex byte stream. Every end of a session passes through `#end`.
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
-import type { Clock, Logger } from '../domain/ports.ts';
+import type { Logger } from '../domain/ports.ts';
 import { AgentFault, sandboxLost } from './fault.ts';
 import { FrameParser } from './frame.ts';
 import { FrameWriter } from './frame-writer.ts';
@@ -53,7 +53,7 @@ export class Session {
   #isOver = false;
   #bytesReceived = 0;
 
-  constructor(deps: { stream: Duplex; clock: Clock; logger: Logger }, wire: OpenedWire) {
+  constructor(deps: Pick<SessionDeps, 'stream' | 'clock' | 'logger' | 'secret'>, wire: OpenedWire) {
     const { stream, clock, logger } = deps;
     const { tag, rest } = wire;
     this.#stream = stream;
@@ -65,6 +65,8 @@ export class Session {
       send: (request, signal) => this.#streams.open(request, signal),
       fault: (error) => this.fault(error),
       bytesReceived: () => this.#bytesReceived,
+      // A link may be lost without a word, behind a firewall that forgot it for example: the next call opens another.
+      onSilent: deps.secret ? undefined : () => void this.fault(new AgentFault('two pings got no answer')),
     });
     this.relay = new Relay({ welcome: wire, streams: this.#streams, frames: this.#frames, clock, logger });
     this.closed = new Promise((resolve) => {

@@ -87,7 +87,9 @@ export class ScriptedAgent {
     this.#hunted = Buffer.concat([this.#hunted, chunk]);
     const at = this.#hunted.indexOf(this.#secret);
     const start = at + this.#secret.length;
-    if (at < ZEROS || this.#hunted.length < start + 4) return;
+    // Over a link the stream has no past: it begins with HELLO.
+    const before = this.#secret.length > 0 ? ZEROS : 0;
+    if (at < before || this.#hunted.length < start + 4) return;
     const end = start + 4 + this.#hunted.readUInt32LE(start);
     if (this.#hunted.length < end) return;
     const frame = this.#hunted.subarray(start, end);
@@ -124,13 +126,15 @@ export interface Scripted {
 export async function openScripted(
   onFrame?: (frame: SeenFrame, agent: ScriptedAgent) => void,
   capabilities?: number,
+  isRelayed = false,
 ): Promise<Scripted> {
   const [host, guest] = duplexPair({ readableHighWaterMark: 65_536, writableHighWaterMark: 65_536 });
-  const agent = new ScriptedAgent(guest);
+  const agent = new ScriptedAgent(guest, isRelayed ? Buffer.alloc(0) : SECRET);
   agent.capabilities = capabilities;
   if (onFrame) agent.onFrame = (frame) => onFrame(frame, agent);
   const [clock, logger] = [fakeClock(), recordingLogger()];
-  const io = await openSession({ stream: host, secret: SECRET, clock, random: seededRandom(), logger });
+  const secret = isRelayed ? undefined : SECRET;
+  const io = await openSession({ stream: host, secret, clock, random: seededRandom(), logger });
   return { io, agent, clock, logger };
 }
 

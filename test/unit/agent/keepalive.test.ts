@@ -95,3 +95,39 @@ test('a silent agent is given up also when no ping can be sent', async () => {
   await expect(exec.exit).rejects.toMatchObject({ code: 'unavailable' });
   await Promise.all(calls);
 });
+
+test('a session over a link ends when two pings in a row get no answer: the next call opens another', async () => {
+  const { io, agent, clock } = await openScripted(undefined, undefined, true);
+  const exec = io.exec(spec);
+  agent.started((await agent.frame(TYPE.OPEN)).stream);
+  await exec.started;
+  await clock.advance(QUIET_MS);
+  for (const count of [1, 2]) {
+    await pinged(agent, count);
+    await clock.advance(PONG_MS);
+  }
+  await expect(exec.exit).rejects.toMatchObject({ code: 'unavailable' });
+  await io.closed;
+  expect(clock.pending()).toBe(0);
+});
+
+test('a call that got no answer in time makes a link doubtful, and pings decide', async () => {
+  const { io, agent, clock } = await openScripted(undefined, undefined, true);
+  const late = async () => {
+    const before = pings(agent).length;
+    const call = io.files.stat('/a');
+    await pinged(agent, before + 1);
+    await clock.advance(30_000);
+    await expect(call).rejects.toMatchObject({ code: 'unavailable' });
+    await pinged(agent, before + 2);
+    return before + 2;
+  };
+  await late();
+  answer(agent, pings(agent).at(-1)?.stream ?? 0);
+  await until('nothing to wait for', () => clock.pending() === 0);
+  const count = await late();
+  await clock.advance(PONG_MS);
+  await pinged(agent, count + 1);
+  await clock.advance(PONG_MS);
+  await io.closed;
+});
