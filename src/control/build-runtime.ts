@@ -118,7 +118,7 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
     logger,
   });
   const retry = (id: string) => destroyer.retry(id);
-  const rollback = rollbackSpawn({ sandboxes, runtimes, publisher, replica, logger, retry });
+  const rollback = rollbackSpawn({ sandboxes, runtimes, publisher, replica, clock, logger, retry });
   const access = new SandboxAccess({ sandboxes, find, runtimes, sessions, liveness });
   const probes = new Probes({ providers, publisher, clock, logger });
   const remoteStatus = new RemoteStatus({ sandboxes, runtimes, destroyer, liveness, clock, logger });

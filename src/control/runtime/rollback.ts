@@ -1,8 +1,11 @@
 // Rolls back a failed spawn, of this process or of one that died. The runtime is destroyed by its label; the row ends
 // as `error` only when that is confirmed or nothing was started. Otherwise it becomes `destroying` and is retried.
 import { type SystemActor, systemEnd } from '../../domain/actor.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import { NotStarted } from '../../domain/not-started.ts';
-import type { Logger } from '../../domain/ports.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
+import { withTimeout } from '../../domain/timeout.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Runtimes } from './runtimes.ts';
@@ -14,6 +17,7 @@ export interface RollbackDeps {
   sandboxes: SandboxStore;
   runtimes: Pick<Runtimes, 'destroy'>;
   publisher: Publisher;
+  clock: Clock;
   logger: Logger;
   /** The id of this process in rows that it ends. */
   replica: string;
@@ -36,12 +40,18 @@ export function rollbackSpawn(deps: RollbackDeps): Rollback {
   };
 }
 
+/** A worker that does not answer holds up the answer to the spawn, which has failed, no longer than this. */
+const WORKER_MS = 10_000;
+
 async function confirmedEnd(
-  { runtimes, logger }: RollbackDeps,
+  { runtimes, clock, logger }: RollbackDeps,
   { runtime_id: _, ...row }: SandboxRecord,
 ): Promise<boolean> {
+  const destroy = (signal: AbortSignal) => runtimes.destroy(row, signal);
+  const error = () => new ServiceError('timeout', 'The worker did not confirm the end in time.');
   try {
-    await runtimes.destroy(row, new AbortController().signal);
+    if (row.worker_id === LOCAL_WORKER) await destroy(new AbortController().signal);
+    else await withTimeout({ clock, ms: WORKER_MS, error }, destroy);
     return true;
   } catch (error) {
     logger.warn(

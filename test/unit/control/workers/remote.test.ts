@@ -243,6 +243,24 @@ describe('a worker that hangs', () => {
     expect(await leases(w)).toMatchObject({ total: 0 });
   });
 
+  it('holds up the answer to a failed spawn for some seconds only, and its row ends when that is confirmed', async () => {
+    const w = await fleet(['w1']);
+    w.remote.lines.set('w1', 'hang');
+    let failure: unknown;
+    void spawn(w).catch((error: unknown) => {
+      failure = error;
+    });
+    await w.clock.advance(60_000);
+    expect(failure).toBeUndefined();
+    await w.clock.advance(16000);
+    expect(failure).toMatchObject({ code: 'unavailable' });
+    const [row] = await w.store.sandboxes.inStates(['destroying'], 9);
+    expect(row).toMatchObject({ worker_id: 'w1', end_reason: 'spawn_failed' });
+    await w.clock.advance(160_000);
+    expect(await w.store.sandboxes.get(row?.id ?? '')).toMatchObject({ end_reason: 'spawn_failed' });
+    expect(await leases(w)).toMatchObject({ total: 0 });
+  });
+
   it('keeps nobody from looking at leases while its half-made spawns are abandoned', async () => {
     const { w } = await hanging();
     await w.control.workers.drain('w2', true);
