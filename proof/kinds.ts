@@ -70,6 +70,19 @@ export const KINDS = {
     faults: AUDITED,
     facts: { survived: 'survived' },
   },
+  sessions: {
+    title: 'Faults in the middle of work on workers',
+    about:
+      'A real server and three real workers, each in a network namespace of its own. In a sandbox on each worker, clients stream output, upload a file, use a terminal and a preview, run commands, and spawn from a template with setup. Then a worker is killed, frozen or restarted, its network is cut, a firewall drops its open connections, or the server is killed. Calls must end soon, confirmed files and kept output must be complete, no command may run twice, the sandbox must answer again, and rows, leases, journals and processes must agree.',
+    command: 'npm run proof -- --only sessions',
+    trials: 'faults injected',
+    faults: {
+      late: 'calls or sandboxes that hung',
+      untrue: 'lost, doubled or wrong data',
+      unsettled: 'leaked or lost runtimes',
+    },
+    facts: { survived: 'survived', calls: 'calls in progress' },
+  },
   fuzz: {
     title: 'Hostile input',
     about:

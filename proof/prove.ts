@@ -8,6 +8,7 @@ import { campaign } from './campaign/campaign.ts';
 import { SETTINGS } from './campaign/settings.ts';
 import type { Counts, KindName } from './kinds.ts';
 import { record } from './results.ts';
+import { sessionsCampaign } from './sessions/campaign.ts';
 import { readTally } from './tally.ts';
 
 export interface ProofOptions {
@@ -52,21 +53,31 @@ export async function prove(root: string, options: ProofOptions): Promise<number
   for (const kind of options.kinds) {
     const tests = TESTS[kind];
     if (kind === 'points') found += await points(options);
-    if (kind === 'points' && !options.settings.includes('tests')) continue;
+    if (kind === 'sessions') found += await sessions(options);
+    if (kind === 'sessions' || (kind === 'points' && !options.settings.includes('tests'))) continue;
     if (tests) found += await byTests(root, { ...options, kind: kind as KindName, ...tests });
-    else throw new Error(`--only is of ${Object.keys(TESTS).join(', ')}`);
+    else throw new Error(`--only is of sessions, ${Object.keys(TESTS).join(', ')}`);
   }
   return found;
 }
 
 /** An interrupt ends the current trial and cancels the rest. */
-async function points({ settings, sides, keep, ...options }: ProofOptions): Promise<number> {
+function interrupted(): AbortSignal {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+  return stop.signal;
+}
+
+function sessions({ keep, ...options }: ProofOptions): Promise<number> {
+  return sessionsCampaign({ ...options, isKept: keep, signal: interrupted() });
+}
+
+async function points({ settings, sides, keep, ...options }: ProofOptions): Promise<number> {
+  const signal = interrupted();
   let found = 0;
   for (const setting of SETTINGS.filter((one) => settings.includes(one))) {
     for (const when of sides) {
-      const tally = await campaign({ ...options, setting, when, isKept: keep, signal: stop.signal });
+      const tally = await campaign({ ...options, setting, when, isKept: keep, signal });
       options.told(`${setting}, ${when}: ${JSON.stringify(tally)}`);
       found += tally.trials - tally.survived + tally.runtimes_leaked;
     }

@@ -3,7 +3,7 @@
 import { bootstrap, root } from './bootstrap.js';
 import { options } from './options.js';
 
-const KINDS = ['points', 'simulation', 'authorization', 'secrets', 'environment'];
+const KINDS = ['points', 'simulation', 'authorization', 'secrets', 'environment', 'sessions'];
 const SETTINGS = ['userspace', 'userspace pool', 'userspace worker', 'container', 'tests'];
 const SIDES = ['before', 'after'];
 
@@ -24,7 +24,7 @@ const values = options(
     runs: {
       kind: 'count',
       default: 1,
-      says: 'Rounds of every step and action, or runs of the tests of a kind.',
+      says: 'Rounds of every step and action, of faults on workers, or runs of the tests of a kind.',
     },
     minutes: { kind: 'count', default: 600, says: 'At most, for each setting and side.' },
     seed: { kind: 'count', default: 1, says: 'The same seed makes the same order.' },

@@ -1,5 +1,5 @@
 // One round: clients are in the middle of their work in a sandbox on each worker, then a fault comes to each worker, or to the
-// server. What must hold is said by `wrong`: empty where all is well.
+// server. Findings are empty where all is well.
 import { setTimeout as pause } from 'node:timers/promises';
 import { seededRandom } from '../../test/support/fakes/ports.ts';
 import { until } from '../../test/support/until.ts';
@@ -74,9 +74,20 @@ export interface Round {
   seed: number;
 }
 
-export interface Outcome {
+/** What must not be, as sentences. */
+export interface Findings {
+  /** Calls that did not end in time, and sandboxes that did not answer again. */
+  late: string[];
+  /** Output that is cut or doubled, commands that ran twice, files that are not what was confirmed. */
+  untrue: string[];
+  /** Rows, leases, journals and processes that do not agree. */
+  unsettled: string[];
+}
+
+export interface Outcome extends Findings {
   fault: FaultName;
-  wrong: string[];
+  /** Calls that were in progress. */
+  calls: number;
 }
 
 export async function tryRound(ground: Ground, { faults, seed }: Round): Promise<Outcome[]> {
@@ -97,7 +108,7 @@ export async function tryRound(ground: Ground, { faults, seed }: Round): Promise
     return rest.length === 0;
   };
   await until('all to agree', agree, BACK_MS * 3).catch(() => undefined);
-  for (const outcome of outcomes) outcome.wrong.push(...rest);
+  for (const outcome of outcomes) outcome.unsettled.push(...rest);
   return outcomes;
 }
 
@@ -117,7 +128,7 @@ async function tryFault(ground: Ground, { fault, worker, id, seed, pauseMs }: Tr
   const began = performance.now();
   const late = isShort ? [] : works.map((work) => lateness(work, began));
   const lasts = run(ground, worker, Promise.all(works.map(({ over }) => over)));
-  const wrong = [...(await Promise.all(late)).flat()];
+  const found: Findings = { late: (await Promise.all(late)).flat(), untrue: [], unsettled: [] };
   await lasts;
   if (isShort) for (const work of works) work.leave();
   const lifted = performance.now();
@@ -125,18 +136,19 @@ async function tryFault(ground: Ground, { fault, worker, id, seed, pauseMs }: Tr
   try {
     await until('the sandbox to answer', () => isBack().catch(() => false), BACK_MS);
   } catch {
-    wrong.push(`the sandbox does not answer ${Math.round(performance.now() - lifted)} ms after the fault`);
+    found.late.push(
+      `the sandbox does not answer ${Math.round(performance.now() - lifted)} ms after the fault`,
+    );
   }
   for (const work of works)
-    wrong.push(...(await work.wrong().catch((error: unknown) => [`${work.name}: ${String(error)}`])));
-  return { fault, wrong };
+    found.untrue.push(...(await work.wrong().catch((error: unknown) => [`${work.name}: ${String(error)}`])));
+  return { fault, calls: works.length, ...found };
 }
 
 /** Its call has to end within the silence rule, or by itself. */
 async function lateness({ name, over }: Work, began: number): Promise<string[]> {
   const isOver = await Promise.race([over.then(() => true), pause(2 * SILENCE_MS).then(() => false)]);
   const ms = Math.round(performance.now() - began);
-  if (process.env.SVC_PROOF_TIMES) process.stdout.write(`${name}: ${ms} ms\n`);
   if (isOver && ms <= SILENCE_MS) return [];
   return [`${name} ended ${isOver ? `${ms} ms` : 'never'} after the fault`];
 }
