@@ -3,14 +3,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { cleanEnv } from '../../../bench/clean-env.ts';
+import { packageRoot as rootOfPackage } from '../../../src/host/package-root.ts';
 import { endRuntimes } from '../checks/leftovers.ts';
 import { removeFolder } from '../remove.ts';
 import { until } from '../until.ts';
 import { endWorkerBeside, startWorkerBeside, withWorker } from './worker-beside.ts';
 
-export const packageRoot = fileURLToPath(new URL('../../..', import.meta.url));
+export const packageRoot = rootOfPackage();
 export const cli = join(packageRoot, 'bin/svc.js');
 
 /** uid and gid of Debian's `nobody`: the ordinary user of these tests. */
