@@ -26,6 +26,7 @@ const ABOVE_APP = [
   'events',
   'store',
   'agent',
+  'images',
   'providers',
   'control',
   'http',
@@ -58,7 +59,10 @@ const TABLE: Record<string, Allowance> = {
   },
   'store/postgres': { folders: ['schema', 'domain', 'store'], packages: ['pg'] },
   agent: { folders: ['schema', 'domain'], packages: [] },
+  // Its unpacker is a program of the agent.
+  images: { folders: ['schema', 'domain', 'host', 'agent/binary.ts'], packages: [] },
   providers: { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
+  'providers/userspace': { folders: ['schema', 'domain', 'host', 'agent', 'images'], packages: [] },
   'providers/outgoing': { folders: ['schema', 'domain'], packages: ['undici'] },
   'providers/hosted': { folders: ['schema', 'domain', 'host', 'agent'], packages: ['e2b'] },
   'providers/container': { folders: ['schema', 'domain', 'host', 'agent'], packages: ['dockerode'] },
@@ -93,7 +97,7 @@ const TABLE: Record<string, Allowance> = {
     types: ['agent', 'store/seam', 'providers/outgoing'],
   },
   ops: {
-    folders: ['schema', 'domain', 'config', 'redact', 'host', 'store', 'providers', 'client'],
+    folders: ['schema', 'domain', 'config', 'redact', 'host', 'store', 'images', 'providers', 'client'],
     packages: [],
     // A sandbox's inside, as the provider seam hands it out.
     types: ['agent'],

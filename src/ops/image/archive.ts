@@ -4,8 +4,8 @@ import { PassThrough, pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Host } from '../../host/host.ts';
+import { noTar } from '../../images/tar-header.ts';
 import { type Packing, packingOf } from '../../providers/microvm/packing.ts';
-import { noTar } from './tar-header.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 /** Enough of an archive to tell how it is packed. */

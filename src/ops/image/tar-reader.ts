@@ -1,7 +1,7 @@
 // Reads a tar archive entry by entry as it arrives. It may be hostile: everything is bounded, and the fields of an
 // entry are passed on unchanged for the caller to check.
 import { ServiceError } from '../../domain/errors.ts';
-import { BLOCK, noTar, parseHeader, type TarHeader } from './tar-header.ts';
+import { BLOCK, noTar, parseHeader, type TarHeader } from '../../images/tar-header.ts';
 import { refused } from './tree-path.ts';
 
 /** The limit on all headers of one entry: long names, attributes, and their own blocks. */

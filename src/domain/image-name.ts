@@ -1,0 +1,39 @@
+// Names of images as registries have them: [registry/]path[:tag][@digest].
+import { ServiceError } from './errors.ts';
+
+const DEFAULT_REGISTRY = 'docker.io';
+const DEFAULT_TAG = 'latest';
+const REGISTRY = /^(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+|[A-Za-z0-9.-]+(?=:\d))(?::\d{1,5})?$/;
+const PART = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/;
+const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+const LONGEST = 255;
+
+/** The complete name: `alpine` is `docker.io/library/alpine:latest`. Throws `bad_request`. */
+export function completeImageName(text: string): string {
+  const [named = '', digest, ...rest] = text.split('@');
+  const parts = named.split('/');
+  const registry = parts.length > 1 && REGISTRY.test(parts[0] ?? '') ? parts.shift() : undefined;
+  const last = parts.pop() ?? '';
+  const [name = '', tag, ...more] = last.split(':');
+  const path = [...parts, name];
+  const isValid =
+    text.length <= LONGEST &&
+    path.every((part) => PART.test(part)) &&
+    (tag === undefined || TAG.test(tag)) &&
+    (digest === undefined || DIGEST.test(digest)) &&
+    more.length + rest.length === 0;
+  if (!isValid)
+    throw new ServiceError('bad_request', 'The image name is invalid.', {
+      remedy: 'Use [registry/]path[:tag], in lower case except for the tag.',
+    });
+  const home = registry ?? DEFAULT_REGISTRY;
+  if (home === DEFAULT_REGISTRY && path.length === 1) path.unshift('library');
+  const label = tag === undefined && digest !== undefined ? '' : `:${tag ?? DEFAULT_TAG}`;
+  return `${home}/${path.join('/')}${label}${digest === undefined ? '' : `@${digest}`}`;
+}
+
+/** As people write a complete name. */
+export function shortImageName(name: string): string {
+  return name.replace(/^docker\.io\/(?:library\/)?/, '');
+}

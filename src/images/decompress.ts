@@ -1,0 +1,78 @@
+// Layers as they are stored: plain, or compressed by gzip or zstd. Node decompresses where it can.
+import { once } from 'node:events';
+import { type Duplex, PassThrough, pipeline, type Readable } from 'node:stream';
+import zlib from 'node:zlib';
+import { ServiceError } from '../domain/errors.ts';
+import type { Host } from '../host/host.ts';
+
+const GZIP = Buffer.from('1f8b', 'hex');
+const ZSTD = Buffer.from('28b52ffd', 'hex');
+const OTHERS: readonly (readonly [string, Buffer])[] = [
+  ['xz', Buffer.from('fd377a585a00', 'hex')],
+  ['bzip2', Buffer.from('BZh')],
+  ['lz4', Buffer.from('04224d18', 'hex')],
+];
+/** Node 22.15 and 23.8 brought it. */
+const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Duplex };
+
+/**
+ * The plain bytes of `source`, whatever its first bytes say it is. Destroying the result ends `source`. Throws
+ * `unavailable` where nothing can decompress it; the stream fails for damaged input.
+ */
+export async function decompressed(host: Host, source: Readable): Promise<Readable> {
+  const head = await firstBytes(source);
+  const out = await decompressorFor(host, head);
+  pipeline(source, out.input, () => {});
+  source.on('error', (error) => out.output.destroy(error));
+  return out.output;
+}
+
+/** They stay in the stream. */
+async function firstBytes(source: Readable): Promise<Buffer> {
+  for (;;) {
+    const chunk = source.read() as Buffer | null;
+    if (chunk !== null) {
+      source.unshift(chunk);
+      return chunk;
+    }
+    if (source.readableEnded || source.destroyed) return Buffer.alloc(0);
+    await Promise.race([once(source, 'readable'), once(source, 'end')]);
+  }
+}
+
+type Ends = { input: NodeJS.WritableStream; output: Readable };
+
+async function decompressorFor(host: Host, head: Buffer): Promise<Ends> {
+  const starts = (magic: Buffer) => head.subarray(0, magic.length).equals(magic);
+  if (starts(GZIP)) return bothEnds(zlib.createGunzip());
+  if (starts(ZSTD)) return createZstdDecompress ? bothEnds(createZstdDecompress()) : zstdProgram(host);
+  const other = OTHERS.find(([, magic]) => starts(magic));
+  if (!other) return bothEnds(new PassThrough());
+  throw new ServiceError(
+    'provider_error',
+    `A layer is compressed with ${other[0]}, which images do not use.`,
+    {
+      remedy: 'Use a plain archive, or one compressed with gzip or zstd.',
+    },
+  );
+}
+
+const bothEnds = (stream: Duplex | zlib.Gunzip): Ends => ({ input: stream, output: stream });
+
+async function zstdProgram(host: Host): Promise<Ends> {
+  const program = await host.which('zstd');
+  if (program === undefined)
+    throw new ServiceError(
+      'unavailable',
+      'A layer is compressed with zstd, which this Node.js cannot read.',
+      {
+        remedy: 'Install zstd, or Node.js 22.15 or newer.',
+      },
+    );
+  const { stdin, stdout, ended, kill } = host.accompany(program, ['-d', '-c', '-q']);
+  const output = new PassThrough();
+  pipeline(stdout, output, () => {});
+  output.once('close', kill);
+  void ended.catch(() => undefined);
+  return { input: stdin, output };
+}

@@ -1,0 +1,144 @@
+// The documents of images: OCI indexes, manifests and configs, and the manifest of `docker save`. They are hostile input:
+// bounded, hashed before they are parsed, and only known fields are used.
+
+import { invalid } from './members.ts';
+import { hexOf, isDigest } from './store-paths.ts';
+
+export const MOST_DOCUMENT = 4 * 1024 * 1024;
+const MOST_LAYERS = 128;
+const MOST_TEXT = 4096;
+const MOST_WORDS = 1000;
+
+type Fields = Record<string, unknown>;
+
+export interface Descriptor {
+  digest: string;
+  size: number;
+  mediaType: string;
+  platform: string | undefined;
+  annotations: Fields;
+}
+
+export interface Manifest {
+  config: Descriptor;
+  layers: Descriptor[];
+}
+
+export interface ImageConfig {
+  user: string;
+  workdir: string;
+  env: Record<string, string>;
+  entrypoint: string[];
+  cmd: string[];
+  exposed_ports: string[];
+}
+
+export interface ParsedConfig {
+  /** For example linux/amd64. */
+  platform: string;
+  diffIds: string[];
+  config: ImageConfig;
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+const textOf = (value: unknown): string =>
+  typeof value === 'string' && value.length <= MOST_TEXT && !value.includes('\0') ? value : '';
+const textsOf = (value: unknown): string[] =>
+  Array.isArray(value)
+    ? value
+        .slice(0, MOST_WORDS)
+        .filter((text) => typeof text === 'string')
+        .map(textOf)
+    : [];
+
+export function parseDocument(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (cause) {
+    throw invalid('A document of the image is not valid JSON.', cause);
+  }
+}
+
+function descriptorOf(value: unknown): Descriptor {
+  const { digest, size, mediaType, platform, annotations } = fieldsOf(value);
+  if (!isDigest(digest)) hexOf(`${digest}`);
+  if (!Number.isSafeInteger(size) || (size as number) < 0)
+    throw invalid('A document of the image has an invalid size.');
+  return {
+    digest: digest as string,
+    size: size as number,
+    mediaType: textOf(mediaType),
+    platform: isFields(platform) ? platformOf(platform) : undefined,
+    annotations: fieldsOf(annotations),
+  };
+}
+
+const platformOf = ({ os, architecture }: Fields) => `${textOf(os)}/${textOf(architecture)}`;
+
+/** The entries of an index; undefined when the document is not one. */
+export function indexOf(document: unknown): Descriptor[] | undefined {
+  const { manifests, layers } = fieldsOf(document);
+  if (manifests !== undefined && layers !== undefined)
+    throw invalid('A document of the image is both an index and a manifest.');
+  if (!Array.isArray(manifests)) return undefined;
+  if (manifests.length > MOST_WORDS) throw invalid('The index of the image has too many entries.');
+  return manifests.map(descriptorOf);
+}
+
+export function manifestOf(document: unknown): Manifest {
+  const { config, layers } = fieldsOf(document);
+  if (!Array.isArray(layers)) throw invalid('The archive has a manifest of an unknown kind.');
+  if (layers.length > MOST_LAYERS) throw invalid(`The image has more than ${MOST_LAYERS} layers.`);
+  const found = layers.map(descriptorOf);
+  if (found.some(({ mediaType }) => /nondistributable|foreign/.test(mediaType)))
+    throw invalid('The image has a layer that is not in the archive.');
+  return { config: descriptorOf(config), layers: found };
+}
+
+/** Throws `provider_error` unless it has a digest for each layer. */
+export function configOf(document: unknown): ParsedConfig {
+  const fields = fieldsOf(document);
+  const config = fieldsOf(fields.config);
+  const diffIds = fieldsOf(fields.rootfs).diff_ids;
+  if (!Array.isArray(diffIds) || diffIds.length > MOST_LAYERS || diffIds.length === 0)
+    throw invalid('The config of the image names no layers, or too many.');
+  for (const digest of diffIds) hexOf(`${digest}`);
+  return {
+    platform: platformOf(fields),
+    diffIds,
+    config: {
+      user: textOf(config.User),
+      workdir: textOf(config.WorkingDir),
+      env: environmentOf(textsOf(config.Env)),
+      entrypoint: textsOf(config.Entrypoint),
+      cmd: textsOf(config.Cmd),
+      exposed_ports: Object.keys(fieldsOf(config.ExposedPorts)).slice(0, MOST_WORDS).map(textOf),
+    },
+  };
+}
+
+function environmentOf(lines: readonly string[]): Record<string, string> {
+  const pairs = lines.filter((line) => line.indexOf('=') > 0).map((line) => line.split(/=(.*)/s));
+  return Object.fromEntries(pairs.map(([name = '', value = '']) => [name, value]));
+}
+
+export interface SavedImage {
+  config: string;
+  layers: string[];
+  names: string[];
+}
+
+/** The images that manifest.json of `docker save` lists, by paths in the archive. */
+export function savedImages(document: unknown): SavedImage[] {
+  if (!Array.isArray(document) || document.length === 0 || document.length > MOST_LAYERS)
+    throw invalid('The archive has a manifest of an unknown kind.');
+  return document.map((item) => {
+    const { Config, Layers, RepoTags } = fieldsOf(item);
+    const layers = textsOf(Layers);
+    if (typeof Config !== 'string' || layers.length === 0 || layers.length > MOST_LAYERS)
+      throw invalid('The archive has a manifest of an unknown kind.');
+    return { config: Config, layers, names: textsOf(RepoTags) };
+  });
+}

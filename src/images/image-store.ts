@@ -1,0 +1,263 @@
+// The image store of this machine: what it holds, and removing what nobody needs. `import.ts` puts images into it.
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../domain/errors.ts';
+import { completeImageName, shortImageName } from '../domain/image-name.ts';
+import type { Host } from '../host/host.ts';
+import { type LockDeps, sweepTemporary, withStoreLock } from './store-lock.ts';
+import { layerFolder, makeStore, nameFile, type StorePaths, storePaths, treeFolder } from './store-paths.ts';
+import {
+  entriesOf,
+  lastUse,
+  noteUse,
+  readImage,
+  readName,
+  readNames,
+  type StoredImage,
+  type StoredName,
+  writeRecord,
+} from './store-records.ts';
+import type { UnpackLimits } from './unpack.ts';
+
+export interface StoreDeps extends Omit<LockDeps, 'paths'> {
+  host: Host;
+  /** images.path */
+  root: string;
+  limits: UnpackLimits;
+}
+
+export interface FoundImage extends StoredName {
+  image: StoredImage;
+  /** Folder of its tree. */
+  tree: string;
+}
+
+export interface ListedImage extends FoundImage {
+  /** Bytes in layers that other images have, too. */
+  shared_bytes: number;
+  /** Sandboxes that run on it. */
+  sandboxes: number;
+  last_used_at: string;
+}
+
+/** Finds an image by the name that a person or a spawn gives; undefined when the store has none. */
+export async function findStored(root: string, name: string, now: number): Promise<FoundImage | undefined> {
+  const paths = storePaths(root);
+  const complete = completeOrUndefined(name);
+  const stored = complete === undefined ? undefined : await readName(paths, complete);
+  const image = stored && (await readImage(paths, stored.digest));
+  if (!stored || !image) return undefined;
+  await noteUse(paths, stored.name, now);
+  return { ...stored, image, tree: join(treeFolder(paths, image.chain_id), 'fs') };
+}
+
+/** Names of other kinds of images may be wider. */
+function completeOrUndefined(name: string): string | undefined {
+  try {
+    return completeImageName(name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Short names of all images, sorted. */
+export async function storedNames(root: string): Promise<string[]> {
+  return (await readNames(storePaths(root))).map(({ name }) => shortImageName(name));
+}
+
+export async function listStored(root: string): Promise<ListedImage[]> {
+  const paths = storePaths(root);
+  const listed: ListedImage[] = [];
+  const names = await readNames(paths);
+  const images = new Map<string, StoredImage>();
+  for (const { digest } of names) {
+    const image = await readImage(paths, digest);
+    if (image) images.set(digest, image);
+  }
+  for (const name of names) {
+    const image = images.get(name.digest);
+    if (!image) continue;
+    const others = [...images.values()].filter(({ digest }) => digest !== image.digest);
+    listed.push({
+      ...name,
+      image,
+      tree: join(treeFolder(paths, image.chain_id), 'fs'),
+      shared_bytes: await sharedBytes(paths, image, others),
+      sandboxes: (await usersOf(treeFolder(paths, image.chain_id))).length,
+      last_used_at: new Date(await lastUse(paths, name.name)).toISOString(),
+    });
+  }
+  return listed;
+}
+
+async function sharedBytes(
+  paths: StorePaths,
+  { layers }: StoredImage,
+  others: readonly StoredImage[],
+): Promise<number> {
+  const elsewhere = new Set(others.flatMap((other) => other.layers));
+  const sizes = await Promise.all(
+    layers.filter((diffId) => elsewhere.has(diffId)).map((diffId) => layerBytes(paths, diffId)),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+export interface LayerFacts {
+  bytes: number;
+  files: number;
+  devices: number;
+  entries: number;
+}
+
+export async function readLayer(paths: StorePaths, diffId: string): Promise<LayerFacts | undefined> {
+  const text = await readFile(join(layerFolder(paths, diffId), 'layer.json'), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as LayerFacts);
+}
+
+const layerBytes = async (paths: StorePaths, diffId: string) => (await readLayer(paths, diffId))?.bytes ?? 0;
+
+const USES = 'uses';
+
+/**
+ * Notes that the runtime with this run folder uses a tree, so that nobody removes it. The note counts as long as the run
+ * folder exists, which is not after a boot. Throws `not_found` when the tree was removed meanwhile.
+ */
+export async function useTree(tree: string, user: string, runFolder: string): Promise<void> {
+  const uses = join(tree, '..', USES);
+  try {
+    await writeFile(join(uses, user), runFolder, { mode: 0o644 });
+    await stat(tree);
+  } catch (cause) {
+    throw new ServiceError('not_found', 'The image was removed while a sandbox started on it.', { cause });
+  }
+}
+
+/** Idempotent; also when the tree was removed. */
+export async function releaseTree(tree: string, user: string): Promise<void> {
+  await rm(join(tree, '..', USES, user), { force: true });
+}
+
+/** The users of a tree whose run folders exist. */
+async function usersOf(folder: string): Promise<string[]> {
+  const users: string[] = [];
+  for (const user of await entriesOf(join(folder, USES))) {
+    const run = await readFile(join(folder, USES, user), 'utf8').catch(() => '');
+    if (run !== '' && (await exists(run))) users.push(user);
+  }
+  return users;
+}
+
+const exists = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Gives an image a second name, or moves a name to it. Throws `not_found` and `bad_request`. */
+export async function tagStored(deps: StoreDeps, name: string, other: string): Promise<StoredName> {
+  const paths = storePaths(deps.root);
+  const complete = completeImageName(other);
+  const found = await findStored(deps.root, name, deps.clock.now());
+  if (!found) throw noStoredImage(name);
+  return withStoreLock({ ...deps, paths }, new AbortController().signal, async () => {
+    const { digest, source } = found;
+    const record = { name: complete, digest, source, imported_at: new Date(deps.clock.now()).toISOString() };
+    await writeRecord(nameFile(paths, complete), record);
+    return record;
+  });
+}
+
+/** Removes a name, and what no name leads to afterwards. Throws `not_found`, and `conflict` while sandboxes run on it. */
+export async function removeStored(deps: StoreDeps, name: string): Promise<Removal> {
+  const paths = storePaths(deps.root);
+  const found = await findStored(deps.root, name, deps.clock.now());
+  if (!found) throw noStoredImage(name);
+  return withStoreLock({ ...deps, paths }, new AbortController().signal, async () => {
+    const others = (await readNames(paths)).filter((other) => other.name !== found.name);
+    const isLast = !others.some(({ digest }) => digest === found.digest);
+    const { length } = isLast ? await usersOf(join(found.tree, '..')) : [];
+    if (length > 0) throw inUse(name, length);
+    await rm(nameFile(paths, found.name), { force: true });
+    return { names: [shortImageName(found.name)], freed_bytes: await collect(paths) };
+  });
+}
+
+export interface Removal {
+  names: string[];
+  freed_bytes: number;
+}
+
+export interface PruneRequest {
+  /** Only names that were not used for as long, in ms; 0: all that no sandbox uses. */
+  unusedForMs: number;
+  /** Says what would be removed. */
+  dryRun: boolean;
+}
+
+/** Removes unused images, and what killed imports left. */
+export async function pruneStored(deps: StoreDeps, { unusedForMs, dryRun }: PruneRequest): Promise<Removal> {
+  const paths = storePaths(deps.root);
+  await makeStore(paths);
+  return withStoreLock({ ...deps, paths }, new AbortController().signal, async () => {
+    const old: ListedImage[] = [];
+    for (const image of await listStored(deps.root)) {
+      const isOld = deps.clock.now() - Date.parse(image.last_used_at) >= unusedForMs;
+      if (isOld && image.sandboxes === 0) old.push(image);
+    }
+    const names = old.map(({ name }) => shortImageName(name));
+    if (dryRun) return { names, freed_bytes: old.reduce((sum, { image }) => sum + image.size_bytes, 0) };
+    for (const { name } of old) await rm(nameFile(paths, name), { force: true });
+    await sweepTemporary({ ...deps, paths });
+    return { names, freed_bytes: await collect(paths) };
+  });
+}
+
+/** Removes images, trees and layers that no name leads to. Trees in use stay, and with them their layers. */
+async function collect(paths: StorePaths): Promise<number> {
+  const kept = new Set((await readNames(paths)).map(({ digest }) => digest));
+  const images: StoredImage[] = [];
+  for (const file of await entriesOf(paths.images)) {
+    const digest = `sha256:${file.replace(/\.json.*$/, '')}`;
+    const image = kept.has(digest) ? await readImage(paths, digest) : undefined;
+    if (image) images.push(image);
+    else await rm(join(paths.images, file), { force: true });
+  }
+  const chains = new Set(images.map(({ chain_id }) => hex(chain_id)));
+  const layers = new Set(images.flatMap((image) => image.layers.map(hex)));
+  for (const chain of await entriesOf(paths.trees)) {
+    const folder = join(paths.trees, chain);
+    if (chains.has(chain) || (await usersOf(folder)).length > 0) continue;
+    await discard(paths, folder);
+  }
+  let freed = 0;
+  for (const layer of await entriesOf(paths.layers)) {
+    if (layers.has(layer)) continue;
+    freed += await layerBytes(paths, `sha256:${layer}`);
+    await discard(paths, join(paths.layers, layer));
+  }
+  return freed;
+}
+
+const hex = (digest: string) => digest.slice('sha256:'.length);
+
+/** Out of sight in one step, so that an interrupted removal leaves no half of a layer under its name. */
+async function discard(paths: StorePaths, folder: string): Promise<void> {
+  const trash = join(paths.tmp, `${folder.slice(-12)}-old`);
+  await rm(trash, { recursive: true, force: true });
+  await mkdir(trash);
+  await rename(folder, join(trash, 'old'));
+  await rm(trash, { recursive: true, force: true });
+}
+
+export function noStoredImage(name: string): ServiceError {
+  return new ServiceError('not_found', `No image named ${name} found.`, {
+    remedy: 'List images with svc image list.',
+  });
+}
+
+function inUse(name: string, count: number): ServiceError {
+  const sandboxes = count === 1 ? 'a sandbox runs' : `${count} sandboxes run`;
+  return new ServiceError('conflict', `The image ${name} cannot be removed because ${sandboxes} on it.`, {
+    remedy: 'Destroy the sandboxes that use it. `svc sandbox list` shows them.',
+  });
+}

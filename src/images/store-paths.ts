@@ -1,0 +1,71 @@
+// Where the image store has what. Everything below belongs to one user that is never root.
+import { createHash } from 'node:crypto';
+import { chmod, chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../domain/errors.ts';
+import { makeFolders } from '../host/make-folders.ts';
+
+/** Owner of all images of a server of root: one below the uids of its sandboxes (providers/local/uid-slots.ts). */
+export const STORE_UID = 1_879_048_191;
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+export interface StorePaths {
+  root: string;
+  /** A process locks this file while it changes names, images, trees or layers. */
+  lock: string;
+  tmp: string;
+  layers: string;
+  trees: string;
+  images: string;
+  names: string;
+}
+
+export function storePaths(root: string): StorePaths {
+  const at = (name: string) => join(root, name);
+  return {
+    root,
+    lock: at('lock'),
+    tmp: at('tmp'),
+    layers: at('layers'),
+    trees: at('trees'),
+    images: at('images'),
+    names: at('names'),
+  };
+}
+
+/** Makes the folders of a store. Idempotent. */
+export async function makeStore({ root, tmp, layers, trees, images, names }: StorePaths): Promise<void> {
+  await makeFolders(root, 0o711);
+  await chmod(root, 0o711);
+  for (const folder of [tmp, layers, trees, images, names]) await makeFolders(folder, 0o711);
+}
+
+/** Makes a folder that the unpacker writes to. */
+export async function makeOwned(path: string): Promise<void> {
+  await mkdir(path, { mode: 0o755 });
+  if (process.getuid?.() === 0) await chown(path, STORE_UID, STORE_UID);
+}
+
+export const isDigest = (text: unknown): text is string => typeof text === 'string' && DIGEST.test(text);
+
+/** The hex part, which is a file's name. Throws `provider_error` for anything but a digest by SHA-256. */
+export function hexOf(digest: string): string {
+  if (isDigest(digest)) return digest.slice('sha256:'.length);
+  throw new ServiceError('provider_error', 'The image uses a digest that is not SHA-256.', {
+    remedy: 'Create the image again with SHA-256 digests.',
+  });
+}
+
+export const digestOf = (bytes: Buffer | string) =>
+  `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+/** Identifies layers on top of each other, the lowest first. OCI image specification, "Layer ChainID" */
+export function chainId(diffIds: readonly string[]): string {
+  return diffIds.reduce((below, diffId) => (below === '' ? diffId : digestOf(`${below} ${diffId}`)), '');
+}
+
+export const layerFolder = ({ layers }: StorePaths, diffId: string) => join(layers, hexOf(diffId));
+export const treeFolder = ({ trees }: StorePaths, chain: string) => join(trees, hexOf(chain));
+export const imageFile = ({ images }: StorePaths, digest: string) => join(images, `${hexOf(digest)}.json`);
+export const nameFile = ({ names }: StorePaths, name: string) =>
+  join(names, `${encodeURIComponent(name)}.json`);

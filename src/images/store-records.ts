@@ -1,0 +1,91 @@
+// The small files of the store: what is known of an image, and which names lead to it.
+import { readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../domain/errors.ts';
+import type { ImageConfig } from './documents.ts';
+import { imageFile, isDigest, nameFile, type StorePaths } from './store-paths.ts';
+
+const HOUR_MS = 3_600_000;
+const ENDING = '.json';
+
+export interface StoredImage {
+  digest: string;
+  config_digest: string;
+  platform: string;
+  /** diff_ids, the lowest first. */
+  layers: string[];
+  chain_id: string;
+  config: ImageConfig;
+  /** Unpacked. */
+  size_bytes: number;
+  files: number;
+  warnings: string[];
+}
+
+export interface StoredName {
+  /** Complete: registry, path and tag. */
+  name: string;
+  digest: string;
+  /** The kind of archive that it came from. */
+  source: string;
+  imported_at: string;
+}
+
+/** Replaces the file in one step, on the disk. */
+export async function writeRecord(path: string, record: unknown): Promise<void> {
+  const fresh = `${path}.new`;
+  await writeFile(fresh, `${JSON.stringify(record)}\n`, { mode: 0o644, flush: true });
+  await rename(fresh, path);
+}
+
+async function readJson<T>(path: string): Promise<T | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as T;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new ServiceError('provider_error', 'The image store cannot be read.', {
+      cause: error,
+      remedy: 'Check images.path: the folder must be readable by this user.',
+    });
+  }
+}
+
+export async function readImage(paths: StorePaths, digest: string): Promise<StoredImage | undefined> {
+  const image = await readJson<StoredImage>(imageFile(paths, digest));
+  return image && isDigest(image.chain_id) ? image : undefined;
+}
+
+export async function readName(paths: StorePaths, name: string): Promise<StoredName | undefined> {
+  const stored = await readJson<StoredName>(nameFile(paths, name));
+  return stored && isDigest(stored.digest) ? stored : undefined;
+}
+
+/** Sorted by name. */
+export async function readNames(paths: StorePaths): Promise<StoredName[]> {
+  const files = (await entriesOf(paths.names)).filter((file) => file.endsWith(ENDING));
+  const names = await Promise.all(files.map((file) => readJson<StoredName>(join(paths.names, file))));
+  return names
+    .filter((name): name is StoredName => isDigest(name?.digest))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Names in a folder; none when it does not exist. */
+export async function entriesOf(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+}
+
+/** The file's time is the last use, to the hour. Never throws: a store may be read-only. */
+export async function noteUse(paths: StorePaths, name: string, now: number): Promise<void> {
+  const path = nameFile(paths, name);
+  const facts = await stat(path).catch(() => undefined);
+  if (facts && now - facts.mtimeMs > HOUR_MS)
+    await utimes(path, now / 1000, now / 1000).catch(() => undefined);
+}
+
+/** Ms since 1970. */
+export async function lastUse(paths: StorePaths, name: string): Promise<number> {
+  return (await stat(nameFile(paths, name))).mtimeMs;
+}
