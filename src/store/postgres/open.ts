@@ -56,6 +56,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   try {
     const [instance] = await work.read<Instance & Record<string, unknown>>(INSTANCE);
     if (!instance) throw new Error('The database has no instance.');
+    // A process that was killed may have left events without ids.
+    numbering.request();
     logger.info({ instance: instance.id }, 'The database is open.');
     return {
       instance,
@@ -75,7 +77,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       ping: createPing(work, clock),
       condition: () => ({ isChecking: false }),
       close: async () => {
-        await numbering.settled().catch(() => undefined);
+        await numbering.close();
         await pool.close();
       },
     };

@@ -1,6 +1,6 @@
 // Writes events without ids into the outbox, and has them numbered (docs/design/postgres.md#events). Numbering is requested
 // after each commit and runs once at a time in this process; the database allows one at a time over all processes.
-import type { Clock, Ids } from '../../domain/ports.ts';
+import type { Clock, Ids, Timer } from '../../domain/ports.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { toEventRow } from '../sqlite/rows.ts';
 import { type EncodedJson, encodeJson } from './text.ts';
@@ -11,6 +11,7 @@ const ENDS: readonly string[] = ['sandbox.destroyed', 'sandbox.error'];
 const BATCH = 1000;
 /** Numberings start at most this often. */
 const PAUSE_MS = 5;
+const RETRY_MS = 1000;
 
 /** The drafts as a `jsonb` parameter for `svc_tell_17`, each with an id that a repetition keeps. */
 export function outboxRows(drafts: readonly EventDraft[], ids: Ids): unknown[] {
@@ -28,15 +29,30 @@ export class Numbering {
   readonly #clock: Clock;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
+  #retry: Timer | undefined;
+  #isClosed = false;
 
   constructor(work: Work, clock: Clock) {
     this.#work = work;
     this.#clock = clock;
   }
 
-  /** Asks for a numbering that starts after this call. Its failure is for those who wait: the next one makes up for it. */
+  /** Asks for a numbering that starts after this call. One that fails is repeated every second. */
   request(): void {
-    this.#after().catch(() => undefined);
+    this.#after().catch(() => {
+      if (this.#isClosed) return;
+      this.#retry ??= this.#clock.after(RETRY_MS, () => {
+        this.#retry = undefined;
+        this.request();
+      });
+    });
+  }
+
+  /** Waits for the numbering that runs, and stops repetitions. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#retry?.cancel();
+    await this.settled().catch(() => undefined);
   }
 
   /** Resolves when everything that was committed before this call has its id. Rejects with a ServiceError. */
