@@ -39,8 +39,12 @@ const ENVIRONMENT = [
 const TESTS: Partial<Record<string, { files: string[]; env?: Record<string, string> }>> = {
   points: { files: ['test/fault/points.test.ts'] },
   simulation: {
-    files: ['test/unit/control/simulation.test.ts', 'test/unit/control/workers/simulation.test.ts'],
-    env: { SVC_TEST_SEEDS: '2000', SVC_TEST_FLEET_SEEDS: '500' },
+    files: [
+      'test/unit/control/simulation.test.ts',
+      'test/unit/control/workers/simulation.test.ts',
+      'test/unit/control/workers/replicas.test.ts',
+    ],
+    env: { SVC_TEST_SEEDS: '2000', SVC_TEST_FLEET_SEEDS: '500', SVC_TEST_REPLICA_SEEDS: '500' },
   },
   authorization: { files: ['test/contract/http-access.test.ts', 'test/contract/http-owners.test.ts'] },
   secrets: { files: ['test/e2e/canaries.test.ts'] },

@@ -25,6 +25,7 @@ import { Destroyer } from './runtime/destroy.ts';
 import { InFlightSpawns } from './runtime/in-flight-spawns.ts';
 import { LivenessChecker } from './runtime/liveness.ts';
 import { Probes } from './runtime/probes.ts';
+import { Replicas } from './runtime/replicas.ts';
 import { rollbackSpawn } from './runtime/rollback.ts';
 import { runtimes as runtimesOf } from './runtime/runtimes.ts';
 import { uniqueRuntimes } from './runtime/unique-runtimes.ts';
@@ -78,12 +79,25 @@ export function buildFoundation(deps: ControlDeps) {
   const find = finder(store.sandboxes, settings);
   const execLog = new ExecLog({ execs: store.execs, clock, logger: deps.logger, redact: deps.redact });
   const replica = deps.ids.replica();
-  return { replica, clock, metrics, store, providers, settings, limitsOf, publisher, execLog, find };
+  const replicas = new Replicas({ replicas: store.replicas, id: replica, clock, logger: deps.logger });
+  return {
+    replica,
+    replicas,
+    clock,
+    metrics,
+    store,
+    providers,
+    settings,
+    limitsOf,
+    publisher,
+    execLog,
+    find,
+  };
 }
 
 /** What sandboxes run on, and how they are reached and ended. */
 export function buildRuntime({ config, remote, host, version, logger }: ControlDeps, foundation: Foundation) {
-  const { replica, clock, store, providers, settings, publisher, find } = foundation;
+  const { replica, replicas, clock, store, providers, settings, publisher, find } = foundation;
   const { sandboxes, workers, pool } = store;
   const fleet = fleetOf({ config, store, providers, remote, host, version, clock, logger });
   settings.hasPreviews = (sandbox) => hasPreviews(providers, sandbox, fleet.can);
@@ -118,7 +132,7 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
     logger,
   });
   const retry = (id: string) => destroyer.retry(id);
-  const rollback = rollbackSpawn({ sandboxes, runtimes, publisher, replica, clock, logger, retry });
+  const rollback = rollbackSpawn({ sandboxes, runtimes, publisher, replica, replicas, clock, logger, retry });
   const access = new SandboxAccess({ sandboxes, find, runtimes, sessions, liveness });
   const probes = new Probes({ providers, publisher, clock, logger });
   const remoteStatus = new RemoteStatus({ sandboxes, runtimes, destroyer, liveness, clock, logger });

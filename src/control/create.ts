@@ -119,7 +119,7 @@ function spawnQueue({ clock, settings, publisher }: Foundation, { vms }: Runtime
 /** Work that no request starts: deadlines, reconciliation, retention, leases. */
 function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Runtime, { prewarm }: Spawning) {
   const { config, boot, ids, logger, redact, clock: wall } = deps;
-  const { clock, store, providers, settings, publisher } = foundation;
+  const { replicas, clock, store, providers, settings, publisher } = foundation;
   const { sandboxes, warm, pool } = store;
   const { fleet, vms, sessions, spawns, destroyer, liveness, rollback, reaper } = runtime;
   const reconciler = new Reconciler({
@@ -130,6 +130,7 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
     providers,
     publisher,
     spawns,
+    replicas,
     destroyer,
     liveness,
     rollback,
@@ -142,12 +143,23 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
   const keyRing = new KeyRing({ keys: store.keys, clock, logger });
   const work = new Background({
     keyRing,
+    replicas,
     clockWatch: new ClockWatch({ store, clock, wall, boot, logger, deadlineSet: () => reaper.wake() }),
     reaper,
     reconciler,
     runtimeWatch: new RuntimeWatch({ providers, sandboxes, pool, liveness, reconciler, clock, logger }),
     housekeeping: new Housekeeping({ store, settings, clock, logger }),
-    leaseMonitor: new LeaseMonitor({ fleet, store, spawns, destroyer, liveness, rollback, clock, logger }),
+    leaseMonitor: new LeaseMonitor({
+      fleet,
+      store,
+      spawns,
+      replicas,
+      destroyer,
+      liveness,
+      rollback,
+      clock,
+      logger,
+    }),
     localWorker: fleet.local,
     liveness,
     destroyer,
@@ -173,7 +185,8 @@ function buildInterface(
   { rates, audit, keyRing, work }: BackgroundParts,
 ): ControlPlane {
   const { config, bus, ids, random, logger, ledger, host, version, redact, recentLogs } = deps;
-  const { clock, metrics, store, providers, settings, limitsOf, publisher, execLog, find } = foundation;
+  const { replicas, clock, metrics, store, providers, settings, limitsOf, publisher, execLog, find } =
+    foundation;
   const { sandboxes, templates, quotas, pool } = store;
   const { cpus } = host;
   const workerStats = fleet.stats;
@@ -208,6 +221,7 @@ function buildInterface(
       fleet,
       find,
       moves: new KeyedLock(),
+      replicas,
       deadlines,
       destroyer,
       remoteStatus,

@@ -11,6 +11,7 @@ import type { Settings } from '../records/settings.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
 import type { LivenessChecker } from '../runtime/liveness.ts';
+import type { Replicas } from '../runtime/replicas.ts';
 import type { Runtime } from '../runtime/runtimes.ts';
 import type { AuditTrail } from '../system/audit.ts';
 import type { BucketRateLimits } from '../system/rate-limits.ts';
@@ -27,6 +28,7 @@ const SETTLE_MS = 5000;
 
 export interface BackgroundDeps {
   keyRing: KeyRing;
+  replicas: Replicas;
   clockWatch: ClockWatch;
   reaper: Reaper;
   reconciler: Reconciler;
@@ -60,6 +62,7 @@ export class Background {
   async start(): Promise<void> {
     const deps = this.#deps;
     const compared = async () => {
+      await deps.replicas.start();
       await deps.clockWatch.start();
       if (this.#stopped) return;
       deps.reaper.start();
@@ -88,7 +91,9 @@ export class Background {
     deps.liveness.stop();
     deps.rates.stop();
     await this.#within(
-      Promise.all([...over, deps.spawns.settled(), deps.audit.close(), deps.keyRing.stop()]),
+      Promise.all([...over, deps.spawns.settled(), deps.audit.close(), deps.keyRing.stop()]).then(() =>
+        deps.replicas.stop(),
+      ),
     );
     deps.sessions.closeAll();
     deps.vms.closeAll();

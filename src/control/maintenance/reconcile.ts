@@ -17,6 +17,7 @@ import type { Publisher } from '../records/publish.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
 import type { LivenessChecker } from '../runtime/liveness.ts';
+import type { Replicas } from '../runtime/replicas.ts';
 import type { Rollback } from '../runtime/rollback.ts';
 import { isOfRemoved } from '../runtime/runtimes.ts';
 
@@ -36,6 +37,7 @@ export interface ReconcileDeps {
   providers: ProviderSet;
   publisher: Publisher;
   spawns: InFlightSpawns;
+  replicas: Pick<Replicas, 'isAlive'>;
   destroyer: Destroyer;
   liveness: LivenessChecker;
   rollback: Rollback;
@@ -170,10 +172,10 @@ export class Reconciler {
 
   /** Checks in this order because a spawn is in flight from before its row exists until the row leaves `creating`. */
   async #unfinished({ id }: SandboxRecord): Promise<void> {
-    const { spawns, sandboxes, rollback } = this.#deps;
+    const { spawns, replicas, sandboxes, rollback } = this.#deps;
     if (spawns.has(id)) return;
     const row = await sandboxes.get(id);
-    if (row?.state !== 'creating') return;
+    if (row?.state !== 'creating' || replicas.isAlive(row.replica_id)) return;
     this.#tell('end_unfinished_spawn', row, 'whoever was creating it has ended');
     await rollback(row);
   }

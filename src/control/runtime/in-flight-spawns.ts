@@ -1,5 +1,5 @@
 // The spawns of this process whose provider is working. A destroy cancels them here and waits; reconciliation leaves
-// their rows alone. Every other `creating` row belongs to no process.
+// their rows alone. A `creating` row that is not here belongs to another replica (replicas.ts), or to nobody.
 import { ServiceError } from '../../domain/errors.ts';
 
 interface Flight {

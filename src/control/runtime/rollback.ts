@@ -1,5 +1,7 @@
 // Rolls back a failed spawn, of this process or of one that died. The runtime is destroyed by its label; the row ends
-// as `error` only when that is confirmed or nothing was started. Otherwise it becomes `destroying` and is retried.
+// as `error` only when that is confirmed or nothing was started. Otherwise it becomes `destroying` and is retried. Where
+// several control planes share the store, an unfinished spawn becomes `destroying` first: whoever was starting it may only
+// have been frozen, and must find that the row is no longer its own before the runtime goes.
 import { type SystemActor, systemEnd } from '../../domain/actor.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { NotStarted } from '../../domain/not-started.ts';
@@ -8,10 +10,14 @@ import { withTimeout } from '../../domain/timeout.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
+import type { Replicas } from './replicas.ts';
 import type { Runtimes } from './runtimes.ts';
 
 /** Never rejects: a row that could not be moved stays `creating`. `failure` is the error of the spawn, if known. */
 export type Rollback = (row: SandboxRecord, failure?: unknown) => Promise<void>;
+
+/** `running` where only the answer to that change was lost: the caller gets a failure. */
+const FAILED = ['creating', 'running'] as const;
 
 export interface RollbackDeps {
   sandboxes: SandboxStore;
@@ -21,6 +27,7 @@ export interface RollbackDeps {
   logger: Logger;
   /** The id of this process in rows that it ends. */
   replica: string;
+  replicas: Pick<Replicas, 'areSeveral'>;
   /** Takes over a `destroying` row. */
   retry(id: string): void;
 }
@@ -29,7 +36,9 @@ export function rollbackSpawn(deps: RollbackDeps): Rollback {
   return async (row, failure) => {
     const by = systemEnd(failure === undefined ? 'reconciled' : 'spawn_failed');
     try {
-      if (failure instanceof NotStarted || (await confirmedEnd(deps, row))) await endAsError(deps, row, by);
+      if (failure === undefined && deps.replicas.areSeveral) await keepDestroying(deps, row, by);
+      else if (failure instanceof NotStarted || (await confirmedEnd(deps, row)))
+        await endAsError(deps, row, by);
       else await keepDestroying(deps, row, by);
     } catch (error) {
       deps.logger.error(
@@ -72,7 +81,7 @@ async function endAsError(
   await publisher.end(row.id);
   const moved = await sandboxes.transition({
     id: row.id,
-    from: ['creating'],
+    from: FAILED,
     epoch: row.epoch,
     patch,
     replica_id: null,

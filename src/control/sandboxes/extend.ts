@@ -17,6 +17,7 @@ import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 import { sandboxView, shownTo } from '../records/views.ts';
 import type { AgentDeadlines } from '../runtime/agent-deadlines.ts';
+import type { Replicas } from '../runtime/replicas.ts';
 import type { Fleet } from '../workers/fleet.ts';
 
 const ATTEMPTS = 5;
@@ -26,6 +27,7 @@ export interface ExtendDeps {
   find: Finder;
   /** Held from the agent's agreement to the write, so that both see moves in the same order. */
   moves: KeyedLock;
+  replicas: Pick<Replicas, 'areSeveral'>;
   deadlines: Pick<AgentDeadlines, 'set'>;
   publisher: Publisher;
   settings: Settings;
@@ -35,9 +37,9 @@ export interface ExtendDeps {
 }
 
 /**
- * Sets `expires_at` to the later of its current value and now + `ttl`; with `exact`, to now + `ttl`. Throws `unavailable`,
- * with nothing changed, when the agent or the worker of the sandbox does not agree, and `conflict` while the sandbox is
- * being destroyed.
+ * Sets `expires_at` to the later of its current value and now + `ttl`; with `exact`, to now + `ttl`. Throws `conflict` while
+ * the sandbox is being destroyed, and `unavailable` when its agent or its worker does not agree. Then nothing has changed,
+ * except where several control planes share the store: there the row keeps the end.
  */
 export async function extendSandbox(
   deps: ExtendDeps,
@@ -78,7 +80,8 @@ async function move(deps: ExtendDeps, id: string, { lifeMs, exact }: Move) {
     if (!row || !isLive(row)) return undefined;
     const wanted = new Date(deps.clock.now() + lifeMs).toISOString();
     const end = exact || wanted > row.expires_at ? wanted : row.expires_at;
-    const moved = end === row.expires_at ? row : await moveFrom(deps, row, end);
+    const isDone = end === row.expires_at && !deps.replicas.areSeveral;
+    const moved = isDone ? row : await moveFrom(deps, row, end);
     if (moved) return moved;
   }
   throw new ServiceError('unavailable', 'The end of the sandbox is being moved by others.', {
@@ -99,8 +102,11 @@ async function moveFrom(
   if (!moved || isFirst || moved.state === 'creating') return moved;
   try {
     await pass(deps, moved);
+    if (deps.replicas.areSeveral) await passNewer(deps, moved);
     return moved;
   } catch (error) {
+    // Another replica may have answered with this end already. The worker takes it over with its next renewal.
+    if (deps.replicas.areSeveral) throw error;
     const restored = await write(deps, moved, row.expires_at);
     // The failed call may have arrived. Where somebody else moved the end since, or the sandbox is ending, that holds.
     if (restored)
@@ -112,6 +118,12 @@ async function moveFrom(
       );
     throw error;
   }
+}
+
+/** The end that another replica wrote meanwhile may have been passed before this one. */
+async function passNewer(deps: ExtendDeps, { id, expires_at }: SandboxRecord): Promise<void> {
+  const row = await deps.sandboxes.get(id);
+  if (row && isLive(row) && row.expires_at !== expires_at) await pass(deps, row);
 }
 
 function isLive({ state }: SandboxRecord): boolean {

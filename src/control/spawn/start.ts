@@ -8,7 +8,7 @@ import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Created } from '../../providers/provider.ts';
 import type { EventType } from '../../schema/event.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
-import type { SandboxStore } from '../../store/store.ts';
+import type { SandboxRecord, SandboxStore, Transition } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
 import { sandboxView } from '../records/views.ts';
 import type { AgentDeadlines } from '../runtime/agent-deadlines.ts';
@@ -21,10 +21,10 @@ import type { ReservedRow } from './reserve.ts';
 import type { ReadySandboxes } from './take-prewarmed.ts';
 
 export interface StartDeps extends SetupDeps {
-  sandboxes: Pick<SandboxStore, 'transition'>;
+  sandboxes: Pick<SandboxStore, 'get' | 'transition'>;
   publisher: Publisher;
   rollback: Rollback;
-  runtimes: Pick<Runtimes, 'create' | 'capabilities'>;
+  runtimes: Pick<Runtimes, 'create' | 'destroy' | 'capabilities'>;
   deadlines: Pick<AgentDeadlines, 'set'>;
   prewarm: Pick<ReadySandboxes, 'makeRoom'>;
   logger: Logger;
@@ -47,6 +47,8 @@ export async function startSandbox(
     await runSetup(deps, { ...row, runtime_id: created.runtime_id }, plan.setup, signal);
     const sandbox = await running(deps, plan, created);
     if (sandbox) return sandbox;
+    // A replica that knew nothing of this start has ended the row, maybe before the runtime existed.
+    if (!signal.aborted) discard(deps, { ...row, runtime_id: created.runtime_id });
   } catch (error) {
     if (!signal.aborted) {
       const event = isRefusal(error) ? 'operation.failed' : type;
@@ -70,6 +72,14 @@ function refuseBefore({ strict, warnings }: SpawnPlan, signal: AbortSignal): voi
 
 const isRefusal = (error: unknown) => error instanceof ServiceError && error.code === 'precondition_failed';
 
+/** In the background: nobody waits for it, and reconciliation does the same. */
+function discard({ runtimes, logger }: StartDeps, row: SandboxRecord): void {
+  runtimes.destroy(row, new AbortController().signal).catch((err: unknown) => {
+    const message = 'Could not destroy the runtime of a sandbox that ended while it was created.';
+    logger.warn({ sandbox_id: row.id, err }, message);
+  });
+}
+
 async function running(
   { sandboxes, publisher, deadlines, logger }: StartDeps,
   plan: SpawnPlan,
@@ -81,7 +91,7 @@ async function running(
   const changed = warnings.length === 0 ? {} : { warnings };
   const patch = { state: 'running', runtime_id, image, memory_mb, vcpus, ...changed } as const;
   const after = { ...row, ...patch };
-  const moved = await sandboxes.transition({
+  const change: Transition = {
     id: row.id,
     from: ['creating'],
     epoch: row.epoch,
@@ -89,7 +99,10 @@ async function running(
     replica_id: null,
     events: [publisher.draft('sandbox.running', after, row.created_by)],
     response: JSON.stringify(sandboxView(after)),
-  });
+  };
+  const moved = await sandboxes
+    .transition(change)
+    .catch((error: unknown) => written(sandboxes, change, error));
   if (!moved) return undefined;
   publisher.committed(moved.events);
   const { worker_id, expires_at } = moved.sandbox;
@@ -99,4 +112,15 @@ async function running(
       .set(moved.sandbox, expires_at)
       .catch((err: unknown) => logger.warn({ sandbox_id: row.id, err }, 'Could not extend a new sandbox.'));
   return sandboxView(moved.sandbox);
+}
+
+/** Throws the error again, unless the row shows that the change was written and only its answer was lost. */
+async function written(
+  sandboxes: Pick<SandboxStore, 'get'>,
+  { id, epoch, events }: Transition,
+  error: unknown,
+): Promise<Awaited<ReturnType<SandboxStore['transition']>>> {
+  const row = await sandboxes.get(id);
+  if (row?.state !== 'running' || row.epoch !== epoch) throw error;
+  return { sandbox: row, events: [...events] };
 }

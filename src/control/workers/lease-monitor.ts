@@ -8,6 +8,7 @@ import { KeyedQueue } from '../async/keyed-queue.ts';
 import { Periodic } from '../async/periodic.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
+import type { Replicas } from '../runtime/replicas.ts';
 import type { Rollback } from '../runtime/rollback.ts';
 import type { Fleet } from './fleet.ts';
 import { isStale } from './worker-terms.ts';
@@ -22,6 +23,7 @@ export interface LeaseMonitorDeps {
   fleet: Pick<Fleet, 'leases' | 'terms' | 'learn'>;
   store: { workers: Pick<WorkerStore, 'list'>; sandboxes: SandboxStore };
   spawns: InFlightSpawns;
+  replicas: Pick<Replicas, 'isAlive'>;
   destroyer: Destroyer;
   liveness: { isSilent(id: string): boolean };
   rollback: Rollback;
@@ -81,10 +83,10 @@ export class LeaseMonitor {
 
   /** Checks in this order because a spawn is in flight until its row leaves `creating`. */
   async #unfinished(id: string): Promise<void> {
-    const { store, spawns, rollback } = this.#deps;
+    const { store, spawns, replicas, rollback } = this.#deps;
     if (spawns.has(id)) return;
     const row = await store.sandboxes.get(id);
-    if (row?.state === 'creating') await rollback(row);
+    if (row?.state === 'creating' && !replicas.isAlive(row.replica_id)) await rollback(row);
   }
 
   /** Heartbeats arrive, and the agent did not fail to answer. */

@@ -1,14 +1,22 @@
 // Events of the memory store.
-import type { Event } from '../../../src/schema/event.ts';
+import { hasEnded } from '../../../src/domain/sandbox-state.ts';
+import type { Event, EventDraft } from '../../../src/schema/event.ts';
 import type { EventStore } from '../../../src/store/seam/events.ts';
 import { addEvents, copy, overShare, type Tables } from './tables.ts';
 
 const holderOf = ({ owner_id = '' }: Event) => owner_id;
 
-export function memoryEvents(tables: Tables): EventStore {
+export function memoryEvents(tables: Tables, isShared: boolean): EventStore {
   const { event_gaps: gaps } = tables;
   return {
-    append: async (drafts) => void addEvents(tables, drafts),
+    append: async (drafts) => {
+      // Of several control planes one may have buffered something about a sandbox that another has ended.
+      const isLate = ({ sandbox_id = '' }: EventDraft) => isShared && isEnded(tables, sandbox_id);
+      addEvents(
+        tables,
+        drafts.filter((draft) => !isLate(draft)),
+      );
+    },
     since: async (after, limit) => copy(tables.events.filter((event) => event.id > after).slice(0, limit)),
     bounds: async (owner) => ({
       oldest: tables.events[0]?.id ?? 0,
@@ -25,4 +33,9 @@ export function memoryEvents(tables: Tables): EventStore {
       return unwanted.size;
     },
   };
+}
+
+function isEnded({ sandboxes }: Tables, id: string): boolean {
+  const row = sandboxes.get(id);
+  return row !== undefined && hasEnded(row.state);
 }

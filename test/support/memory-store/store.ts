@@ -8,6 +8,7 @@ import { hasEnded } from '../../../src/domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../../src/domain/worker-id.ts';
 import type { EventDraft } from '../../../src/schema/event.ts';
 import type { SandboxState } from '../../../src/schema/sandbox-states.ts';
+import type { ReplicaStore } from '../../../src/store/seam/replicas.ts';
 import type { SandboxRecord, SandboxStore, Store, Transition } from '../../../src/store/store.ts';
 import { memoryAudit } from './audit.ts';
 import { claimId, liveClaim, settleClaim } from './claims.ts';
@@ -27,6 +28,8 @@ export interface MemoryStoreDeps {
   clock: Clock;
   ids: Ids;
   random: Random;
+  /** Several control planes share it (shared.ts). */
+  isShared?: boolean;
 }
 
 /** A store of the seam's contract that holds everything in memory; `close` keeps it readable. */
@@ -54,7 +57,8 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     pool: memoryPool(tables),
     workers: memoryWorkers(tables),
     leases: memoryLeases(tables),
-    events: memoryEvents(tables),
+    events: memoryEvents(tables, deps.isShared === true),
+    ...(deps.isShared && { replicas: memoryReplicas() }),
     execs: memoryExecs(tables),
     idempotency: {
       find: async (claim) => liveClaim(tables, claim),
@@ -70,6 +74,18 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     ping: async () => ({ commit_ms: 0 }),
     condition: () => ({ isChecking: false }),
     close: async () => {},
+  };
+}
+
+/** Beats of each process, as a map. */
+function memoryReplicas(): ReplicaStore {
+  const all = new Map<string, number>();
+  return {
+    beat: async (id) => {
+      all.set(id, (all.get(id) ?? 0) + 1);
+      return [...all].map(([id, beats]) => ({ id, beats }));
+    },
+    remove: async (id) => void all.delete(id),
   };
 }
 

@@ -318,6 +318,36 @@ describe('extend', () => {
     });
   });
 
+  it('holds against the mark of an expired sandbox by another server', async () => {
+    const w = world();
+    const id = await spawn(w, { ttl: '10s' });
+    await w.clock.advance(10_000);
+    const { transition, extend } = w.store.sandboxes;
+    w.store.sandboxes.transition = async (change) => {
+      w.store.sandboxes.transition = transition;
+      // Between the look of the reaper and its mark.
+      const was = change.expires_at ?? '';
+      expect(await extend(id, ['running'], { was, expires_at: stamp(600) })).toBeDefined();
+      return transition(change);
+    };
+    expect(await w.control.sandboxes.prune(api)).toBe(0);
+    expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'running', expires_at: stamp(600) });
+  });
+
+  it('is not shortened by one that read the end before', async () => {
+    const w = world();
+    const id = await spawn(w, { ttl: '10s' });
+    const { extend } = w.store.sandboxes;
+    w.store.sandboxes.extend = async (row, from, deadline) => {
+      w.store.sandboxes.extend = extend;
+      await extend(row, from, { was: deadline.was, expires_at: stamp(3600) });
+      return extend(row, from, deadline);
+    };
+    expect(await w.control.sandboxes.extend(id, { ttl: '1m' }, api)).toMatchObject({
+      expires_at: stamp(3600),
+    });
+  });
+
   it('beside the deadline, at every step: the answer holds', async () => {
     let both = 0;
     for (let lead = -30; lead <= 30; lead++) {
