@@ -2,6 +2,7 @@
 // container answers each line that it reads; it runs before the measurement starts.
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
+import type { Client } from '../src/client/client.ts';
 import type { ContainerWorld } from './container-world.ts';
 import { openStream } from './raw-http.ts';
 import type { Pair } from './row.ts';
@@ -19,7 +20,7 @@ export interface EchoBench {
 
 export async function echoBench(world: ContainerWorld): Promise<EchoBench> {
   const raw = await attached(world);
-  const socket = await live(world, LOOP);
+  const socket = await liveEcho(world.client, world.live);
   const lines = await streamed(world);
   const row = { target: 2, judged: 'difference', pairs: 300 } as const;
   const baseline = () => clocked(raw.echo);
@@ -59,8 +60,11 @@ async function attached({ raw, create }: ContainerWorld) {
   return { echo, close: () => void socket.destroy() };
 }
 
+/** A loop in a sandbox that answers each line, on a WebSocket. */
+export const liveEcho = (client: Client, id: string) => live(client, id, LOOP);
+
 /** A command on a WebSocket. */
-async function live({ client, live: id }: ContainerWorld, command: string) {
+async function live(client: Client, id: string, command: string) {
   const socket = await client.openExec(id, { command });
   const events = socket.events();
   await events.next();
@@ -78,7 +82,7 @@ async function streamed(world: ContainerWorld) {
   const body = { command: `${LOOP} <${FIFO}`, stream: true };
   const answer: Readable = await openStream(world.address, `/sandboxes/${world.live}/exec`, body);
   await once(answer, 'data');
-  const writer = await live(world, `cat >${FIFO}`);
+  const writer = await live(world.client, world.live, `cat >${FIFO}`);
   const echo = () => {
     const came = once(answer, 'data');
     void writer.say();

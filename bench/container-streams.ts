@@ -6,18 +6,18 @@ import { openStream } from './raw-http.ts';
 import type { Pair } from './row.ts';
 
 const MEBIBYTE = 1024 * 1024;
-const TEXT_MB = 256;
+export const TEXT_MB = 256;
 const TIMES = 16;
 const GOES = 3;
 const FILE = '/tmp/text';
 const LINE =
   '2026-01-02T03:04:05.678Z info request served path=/api/v1/things status=200 took_ms=12 agent="probe/1.0"';
 /** The text is made before it is asked for: busybox makes it slower than either side carries it. */
-const MAKE = `yes '${LINE}' | head -c ${(TEXT_MB / TIMES) * MEBIBYTE} > ${FILE}`;
+export const MAKE_TEXT = `yes '${LINE}' | head -c ${(TEXT_MB / TIMES) * MEBIBYTE} > ${FILE}`;
 const WRITE = `for n in $(seq ${TIMES}); do cat ${FILE}; done`;
 
 export async function streamPair(world: ContainerWorld): Promise<Pair> {
-  await world.client.exec(world.live, { command: MAKE });
+  await world.client.exec(world.live, { command: MAKE_TEXT });
   return {
     id: 'P8',
     name: `${TEXT_MB} MB of text streamed from a container`,
@@ -37,7 +37,10 @@ async function serverShare(world: ContainerWorld): Promise<string> {
   return `the server is busy for ${busy.toFixed(0)} of the ${took.toFixed(0)} ms: it unpacks the frames of engine and agent, checks that the bytes are text and writes them as JSON. The agent copies the bytes once more. The engine's part is the same on both sides.`;
 }
 
-async function execStream({ address, live }: ContainerWorld): Promise<number> {
+const execStream = ({ address, live }: ContainerWorld) => streamedMs(address, live);
+
+/** ms until all of the text has been read from a sandbox that has it. */
+export async function streamedMs(address: string, live: string): Promise<number> {
   const began = performance.now();
   const answer = await openStream(address, `/sandboxes/${live}/exec`, { command: WRITE, stream: true });
   const { last } = await read(answer);
@@ -47,7 +50,7 @@ async function execStream({ address, live }: ContainerWorld): Promise<number> {
 
 /** From the word that lets a waiting container write to its end. */
 async function rawAttach({ raw, create }: ContainerWorld): Promise<number> {
-  const id = await create(['sh', '-c', `${MAKE}; echo ready; read go; ${WRITE}`]);
+  const id = await create(['sh', '-c', `${MAKE_TEXT}; echo ready; read go; ${WRITE}`]);
   const socket = await raw.hijack(`/containers/${id}/attach?stream=1&stdin=1&stdout=1`);
   await raw.call('POST', `/containers/${id}/start`);
   await new Promise((resolve) => socket.once('readable', resolve));

@@ -55,17 +55,18 @@ function startOf(pid: number): string | undefined {
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
 }
 
-/** The engine and process 1 of its namespaces, one of whose arguments is a file of `home`; and servers, which work there. */
+/** The engine and process 1 of its namespaces, one of whose arguments is a file of `home`; and servers and workers, which work there. */
 function programsIn(home: string): number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return pids.filter((pid) => isOf(home, pid)).map(Number);
 }
 
-/** Somebody may look around in there: of what only works in it, just a server is ours. */
+/** Somebody may look around in there: of what only works in it, just servers and workers are ours. */
 function isOf(home: string, pid: string): boolean {
   const words = (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0');
   const isIn = (path: string) => path === home || path.startsWith(`${home}/`);
-  return words.some(isIn) || (words.includes('serve') && isIn(folderOf(pid)));
+  const isService = words.includes('serve') || words.includes('worker');
+  return words.some(isIn) || (isService && isIn(folderOf(pid)));
 }
 
 function folderOf(pid: string): string {

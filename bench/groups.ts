@@ -35,6 +35,7 @@ import { ticketPair } from './ticket.ts';
 import { withTurns } from './turns.ts';
 import { userspacePairs } from './userspace.ts';
 import { waitingPair } from './waiting.ts';
+import { WORKER_ROWS, withWorkerRows } from './workers.ts';
 
 export interface Group {
   /** The subject of the measurements, in a few words. */
@@ -238,6 +239,13 @@ const oneCommand: Group = {
     ),
 };
 
+const workers: Group = {
+  about: 'sandboxes on workers, against sandboxes of the server itself',
+  need: programs('unshare', 'openssl'),
+  ids: WORKER_ROWS,
+  run: withWorkerRows,
+};
+
 const microvm: Group = {
   about: 'sandboxes in virtual machines, emulated',
   need: busyboxMachines,
@@ -280,6 +288,7 @@ export const GROUPS: readonly Group[] = [
   redaction,
   tenants,
   turns,
+  workers,
   microvm,
   debianMicrovm,
 ];

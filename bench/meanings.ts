@@ -59,6 +59,19 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   'P34-exec': { text: 'How much a hostile neighbour slows your commands.' },
   'P35-bodies': { text: 'How long one hostile request can stop all others.' },
   'P35-answers': { text: 'How long one very large answer can stop all others.' },
+  'P37-exec': {
+    text: 'What a command costs more on a worker than on the server itself, with TLS between them.',
+  },
+  'P37-first-byte': { text: 'How much later a terminal on a worker answers a key.' },
+  'P37-stalled': { text: 'How much a reader that stops reading delays the other streams of its sandbox.' },
+  'P37-output': {
+    text: 'A command on a worker that prints very much, against the same on the server itself.',
+  },
+  'P37-output-tls': { text: 'The same with TLS between server and worker.' },
+  'P37-session': {
+    text: 'How much memory a sandbox in use on a worker adds, to the server or to the worker.',
+  },
+  'P37-session-tls': { text: 'The same with TLS between server and worker.' },
   P17: { text: 'A virtual machine from its snapshot, against booting it, without KVM.' },
   'P17-debian': { text: 'The same with a Debian image.' },
   P18: { text: 'What our tuning of QEMU gains at a boot, without KVM.' },

@@ -37,7 +37,7 @@ export async function withServer<T>(
   }
 }
 
-async function endSandboxes(client: Client): Promise<void> {
+export async function endSandboxes(client: Client): Promise<void> {
   for await (const { id } of client.list()) await client.destroy(id);
 }
 

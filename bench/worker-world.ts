@@ -1,0 +1,113 @@
+// What the rows of workers are measured in: a server and two workers on this machine, one of which is called over TLS.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client } from '../src/client/client.ts';
+import { cleanEnv } from './clean-env.ts';
+import { type BenchServer, endSandboxes, withServer } from './server.ts';
+
+/** `tls` is called over TLS. */
+export type WorkerName = 'plain' | 'tls';
+
+const START_MS = 30_000;
+const RUNNER = { SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare', SVC_DEFAULTS_MAX_SANDBOXES: '0' };
+const SECRET = { SVC_AUTH_WORKER_TOKEN: 'the secret of the workers of a bench' };
+
+export interface WorkerWorld extends BenchServer {
+  /**
+   * Starts sandboxes on the server itself, or on a worker that this starts first; their ids. They live until `work` ends.
+   * Each worker is used once, since the ones before it drain.
+   */
+  spawn(on: WorkerName | 'local', count: number): Promise<string[]>;
+  /** The process of a worker that was started. */
+  workerPid(name: WorkerName): number;
+}
+
+/** Everything is in `home`. Sandboxes have ended when this resolves or rejects. */
+export function withWorkers<T>(
+  root: string,
+  home: string,
+  work: (world: WorkerWorld) => Promise<T>,
+): Promise<T> {
+  const tls = certificate(home);
+  const trusts = { SVC_WORKER_TLS_CA_FILE: tls.cert };
+  const own = { SVC_WORKER_TLS_CERT_FILE: tls.cert, SVC_WORKER_TLS_KEY_FILE: tls.key };
+  return withServer(root, { home, env: { ...RUNNER, ...SECRET, ...trusts } }, async (server) => {
+    const { client } = server;
+    const children = new Map<WorkerName, ChildProcess>();
+    const spawn: WorkerWorld['spawn'] = async (on, count) => {
+      if (on !== 'local') {
+        for (const each of ['local', ...children.keys()]) await client.workers.drain(each);
+        children.set(on, start(root, server, on, on === 'tls' ? own : {}));
+        await registered(client, on);
+      }
+      return spawnOn(client, on, count);
+    };
+    try {
+      return await work({ ...server, spawn, workerPid: (name) => children.get(name)?.pid ?? 0 });
+    } finally {
+      // A worker that has ended can no longer end its sandboxes.
+      await endSandboxes(client);
+      await Promise.all([...children.values()].map(stop));
+    }
+  });
+}
+
+/** An elliptic curve, as new certificates have. */
+function certificate(home: string): { cert: string; key: string } {
+  const pair = { cert: join(home, 'worker.pem'), key: join(home, 'worker.key') };
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc', '-keyout', pair.key];
+  const names = ['-subj', '/CN=worker', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  execFileSync('openssl', ['req', '-x509', '-days', '2', ...names, ...key, '-out', pair.cert], {
+    stdio: 'ignore',
+  });
+  return pair;
+}
+
+function start(
+  root: string,
+  { home, address }: BenchServer,
+  name: WorkerName,
+  tls: Record<string, string>,
+): ChildProcess {
+  const own = join(home, name);
+  mkdirSync(own);
+  const env = { PATH: process.env.PATH ?? '/usr/bin:/bin', ...cleanEnv(own), ...RUNNER, ...SECRET, ...tls };
+  const args = ['worker', '--id', name, '--control-plane', address, '--listen', '127.0.0.1:0'];
+  const log = openSync(join(own, 'log'), 'a');
+  const child = spawn(process.execPath, [join(root, 'bin/svc.js'), ...args], {
+    env,
+    cwd: own,
+    detached: true,
+    stdio: ['ignore', 'ignore', log],
+  });
+  closeSync(log);
+  return child;
+}
+
+async function registered(client: Client, name: WorkerName): Promise<void> {
+  const deadline = performance.now() + START_MS;
+  for (;;) {
+    const known = await client.workers.list();
+    if (known.some(({ id, rpc_url }) => id === name && rpc_url)) return;
+    if (performance.now() > deadline) throw new Error(`worker ${name} did not register`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function spawnOn(client: Client, on: string, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  while (ids.length < count) {
+    const { id, worker_id } = await client.spawn({ ttl: '1h', memory_mb: 64 });
+    if (worker_id !== on) throw new Error(`the sandbox is on ${worker_id}`);
+    ids.push(id);
+  }
+  return ids;
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await ended;
+}
