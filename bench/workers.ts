@@ -156,7 +156,6 @@ async function sessionKb(world: WorkerWorld, name: WorkerName): Promise<number> 
   await use(ids.slice(FIRST));
   const after = await both();
   const grown = after.map((mb, side) => ((mb - (before[side] ?? 0)) / SESSIONS) * 1024);
-  if (process.env.BENCH_DEBUG) console.error(name, grown, before);
   return Math.max(...grown);
 }
 

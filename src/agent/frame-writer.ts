@@ -19,7 +19,8 @@ export class FrameWriter {
   readonly wide = new WideStreams();
   readonly #stream: Duplex;
   readonly #tag: number;
-  readonly #tail: Buffer;
+  /** Made for the first large frame: most sessions have none. */
+  #tail: Buffer | undefined;
   readonly #onStuck: () => void;
   #corked = false;
   #closed = false;
@@ -30,8 +31,6 @@ export class FrameWriter {
     this.#onStuck = onStuck;
     this.#stream = stream;
     this.#tag = tag;
-    this.#tail = Buffer.alloc(4);
-    this.#tail.writeUInt32LE(tag);
     stream.on('drain', () => this.#wake());
   }
 
@@ -46,8 +45,15 @@ export class FrameWriter {
     const isShort = data.length < COPY_BELOW;
     const pieces = isShort
       ? [encodeFrame(fields, [channel], data)]
-      : [frameHead(fields, [channel], data.length), data, this.#tail];
+      : [frameHead(fields, [channel], data.length), data, this.#tailOf(this.#tag)];
     for (const piece of pieces) this.#write(piece);
+  }
+
+  #tailOf(tag: number): Buffer {
+    if (this.#tail) return this.#tail;
+    this.#tail = Buffer.alloc(4);
+    this.#tail.writeUInt32LE(tag);
+    return this.#tail;
   }
 
   get isFull(): boolean {

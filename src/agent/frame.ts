@@ -12,7 +12,8 @@ const TAG_BYTES = 4;
 export class FrameParser {
   readonly #tag: number;
   readonly #sink: FrameSink;
-  readonly #length = Buffer.alloc(LENGTH_BYTES);
+  /** Made when a length is cut: most never are. */
+  #length: Buffer | undefined;
   #lengthHave = 0;
   #body: Buffer | undefined;
   #bodyHave = 0;
@@ -39,6 +40,7 @@ export class FrameParser {
       else this.#body = Buffer.allocUnsafeSlow(end - start);
       return Math.min(end, this.#body ? start : end);
     }
+    this.#length ??= Buffer.alloc(LENGTH_BYTES);
     const taken = chunk.copy(this.#length, this.#lengthHave, at);
     this.#lengthHave += taken;
     if (this.#lengthHave === LENGTH_BYTES) {

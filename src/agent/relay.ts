@@ -37,7 +37,7 @@ export class Relay {
     stream.on('error', () => undefined);
     if (this.#links.size >= LINKS_MAX) return void stream.destroy();
     this.#links.add(stream);
-    const drained = new AbortController();
+    let drain = () => {};
     try {
       const hello = await readHello(stream, this.#deps.clock);
       const link = new RelayLink({
@@ -50,13 +50,14 @@ export class Relay {
         onSent: () => this.#holdBack(),
       });
       if (this.#isWaiting) stream.pause();
-      draining?.addEventListener('abort', () => link.drain(), { once: true, signal: drained.signal });
+      drain = () => link.drain();
+      draining?.addEventListener('abort', drain, { once: true });
       if (draining?.aborted) link.drain();
       await link.ended;
     } catch (error) {
       this.#deps.logger.debug({ err: error }, 'A relayed session ended with a fault.');
     } finally {
-      drained.abort();
+      draining?.removeEventListener('abort', drain);
       this.#links.delete(stream);
       stream.destroy();
     }

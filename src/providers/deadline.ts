@@ -1,14 +1,14 @@
 // An external call with a deadline and a caller's abort: it settles at most a second after either, whatever the call does.
 import type { ServiceError } from '../domain/errors.ts';
-import type { Clock } from '../domain/ports.ts';
+import type { Clock, Timer } from '../domain/ports.ts';
 
 /** How long a call may take to settle after its abort; less than the promised second. */
 const GRACE_MS = 900;
 
 export interface Bounds {
   ms: number;
-  /** The error for an expired deadline. */
-  expired: ServiceError;
+  /** Makes the error for an expired deadline. */
+  expired(): ServiceError;
   signal: AbortSignal;
 }
 
@@ -27,7 +27,7 @@ export async function withinDeadline<T>(
   const stop = new AbortController();
   const abort = () => stop.abort(bounds.signal.reason);
   bounds.signal.addEventListener('abort', abort, { once: true });
-  const timer = clock.after(bounds.ms, () => stop.abort(bounds.expired));
+  const timer = clock.after(bounds.ms, () => stop.abort(bounds.expired()));
   let givenUp = false;
   const giveUp = afterAbort(clock, stop.signal, () => {
     givenUp = true;
@@ -53,19 +53,20 @@ function afterAbort(
   signal: AbortSignal,
   note: () => void,
 ): { promise: Promise<never>; cancel(): void } {
-  let cancel = () => {};
+  let timer: Timer | undefined;
+  let onAbort = () => {};
   const promise = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener(
-      'abort',
-      () => {
-        const timer = clock.after(GRACE_MS, () => {
-          note();
-          reject(signal.reason);
-        });
-        cancel = () => timer.cancel();
-      },
-      { once: true },
-    );
+    onAbort = () => {
+      timer = clock.after(GRACE_MS, () => {
+        note();
+        reject(signal.reason);
+      });
+    };
   });
-  return { promise, cancel: () => cancel() };
+  signal.addEventListener('abort', onAbort, { once: true });
+  const cancel = () => {
+    signal.removeEventListener('abort', onAbort);
+    timer?.cancel();
+  };
+  return { promise, cancel };
 }

@@ -116,7 +116,7 @@ async function started(starts: ConcurrencyLimit, signal: AbortSignal, create: ()
 
 /** A hanging step must not keep the server from stopping or its database from closing. */
 async function closed(provider: Provider, { clock, logger }: GuardDeps): Promise<void> {
-  const expired = new ServiceError('unavailable', `Provider ${provider.kind} did not close in time.`);
+  const expired = () => new ServiceError('unavailable', `Provider ${provider.kind} did not close in time.`);
   const bounds = { ms: CLOSE_MS, expired, signal: new AbortController().signal };
   await withinDeadline(clock, bounds, () => provider.close()).catch((error: unknown) =>
     logger.warn(
@@ -130,7 +130,7 @@ function caller(provider: Provider, { clock, logger }: GuardDeps): Make {
   const log = logger.child({ provider: provider.kind });
   return async (operation, signal, run, late) => {
     const began = clock.monotonic();
-    const bounds = { ms: DEADLINES_MS[operation], expired: tooSlow(provider.kind, operation), signal };
+    const bounds = { ms: DEADLINES_MS[operation], expired: () => tooSlow(provider.kind, operation), signal };
     const ended = (outcome: string) =>
       log.debug({ operation, outcome, ms: Math.round(clock.monotonic() - began) }, 'provider call');
     try {

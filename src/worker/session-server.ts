@@ -3,6 +3,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { SandboxIo } from '../agent/io.ts';
+import type { SessionHold } from '../agent/sessions.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Ids } from '../domain/ports.ts';
 import { connectionFailure } from '../http/connect-and-expect.ts';
@@ -34,9 +35,8 @@ export interface SessionServer {
 }
 
 interface Upgrade {
-  request: IncomingMessage;
   socket: Duplex;
-  head: Buffer;
+  requestId: string;
   /** Aborts when the worker stops. */
   draining: AbortSignal;
 }
@@ -57,7 +57,17 @@ export function acceptSessions(server: Server, deps: SessionServerDeps): Session
     links.add(socket);
     socket.once('close', () => links.delete(socket));
     const isFull = draining.signal.aborted || links.size > LINKS_MAX;
-    void serve(deps, { request, socket, head, draining: draining.signal }, isFull);
+    const requestId = deps.ids.uuid();
+    try {
+      const sandbox = authorized(deps.parts, request);
+      if (isFull) throw new ServiceError('unavailable', 'This worker does not accept more sessions.');
+      deps.detached(socket);
+      if (head.length > 0) socket.unshift(head);
+      // Without request and head, which would stay in memory as long as the link.
+      void serve(deps.parts, sandbox, { socket, requestId, draining: draining.signal });
+    } catch (error) {
+      refuse(deps.parts, socket, requestId, error);
+    }
   });
   return {
     drain: () => draining.abort(),
@@ -68,20 +78,10 @@ export function acceptSessions(server: Server, deps: SessionServerDeps): Session
 }
 
 /** Until the link ends. Never rejects. */
-async function serve(
-  { parts, ids, detached }: SessionServerDeps,
-  upgrade: Upgrade,
-  isFull: boolean,
-): Promise<void> {
-  const requestId = ids.uuid();
-  const { socket } = upgrade;
-  const left = new AbortController();
-  socket.once('close', () => left.abort(new Error('the control plane disconnected')));
+async function serve(parts: WorkerParts, sandbox: WorkerSandbox, upgrade: Upgrade): Promise<void> {
+  const { socket, requestId } = upgrade;
   try {
-    const sandbox = authorized(parts, upgrade.request);
-    if (isFull) throw new ServiceError('unavailable', 'This worker does not accept more sessions.');
-    detached(socket);
-    const { io, release } = await parts.sessions.acquire(refOf(sandbox.record), left.signal);
+    const { io, release } = await opened(parts, sandbox, socket);
     try {
       if (!io.relay) throw noAgent();
       await link(upgrade, io.relay);
@@ -89,17 +89,29 @@ async function serve(
       release();
     }
   } catch (error) {
-    if (left.signal.aborted) return;
-    const failure = toServiceError(error);
-    logFailure(parts.logger, failure, requestId);
-    answerAndClose(socket, failure, requestId);
+    if (!socket.destroyed) refuse(parts, socket, requestId, error);
   }
 }
 
-async function link(
-  { socket, head, draining }: Upgrade,
-  relay: NonNullable<SandboxIo['relay']>,
-): Promise<void> {
+/** A control plane that disconnects no longer waits for the session of the agent. */
+async function opened(parts: WorkerParts, { record }: WorkerSandbox, socket: Duplex): Promise<SessionHold> {
+  const left = new AbortController();
+  const onClose = () => left.abort(new Error('the control plane disconnected'));
+  socket.once('close', onClose);
+  try {
+    return await parts.sessions.acquire(refOf(record), left.signal);
+  } finally {
+    socket.off('close', onClose);
+  }
+}
+
+function refuse({ logger }: WorkerParts, socket: Duplex, requestId: string, error: unknown): void {
+  const failure = toServiceError(error);
+  logFailure(logger, failure, requestId);
+  answerAndClose(socket, failure, requestId);
+}
+
+async function link({ socket, draining }: Upgrade, relay: NonNullable<SandboxIo['relay']>): Promise<void> {
   const tcp = socket as Duplex & {
     setNoDelay?(on: boolean): void;
     setKeepAlive?(on: boolean, afterMs: number): void;
@@ -107,7 +119,6 @@ async function link(
   tcp.setNoDelay?.(true);
   tcp.setKeepAlive?.(true, KEEP_ALIVE_MS);
   socket.write(SWITCHED);
-  if (head.length > 0) socket.unshift(head);
   await relay(socket, draining);
 }
 

@@ -67,10 +67,13 @@ export function onUpgrade(
       if (isComplete && !isOurs(request)) serveAsPlain(server, request, { socket, head });
       else serve(request, { socket, head });
     };
-    socket.on('error', () => socket.destroy());
+    socket.on('error', destroyer(socket));
     begin();
   });
 }
+
+/** Made apart from the request, which a listener beside it would keep in memory as long as the connection. */
+const destroyer = (socket: Duplex) => () => void socket.destroy();
 
 export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrades {
   const waiting = new WeakMap<IncomingMessage, Connection>();

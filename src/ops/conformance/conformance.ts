@@ -88,7 +88,7 @@ async function outcomeOf(
   if (signal.aborted) return { verdict: 'skip', message: 'Interrupted.' };
   if (lacking !== undefined) return { verdict: 'skip', message: `The rule ${lacking} did not pass.` };
   const ms = rule.deadlineMs ?? DEADLINE_MS;
-  const expired = new ServiceError('timeout', `The rule timed out after ${ms / 1000} s.`);
+  const expired = () => new ServiceError('timeout', `The rule timed out after ${ms / 1000} s.`);
   try {
     const message = await withinDeadline(clock, { ms, expired, signal }, (inner) => rule.look(client, inner));
     return { verdict: 'pass', message };

@@ -128,7 +128,7 @@ async function observe({ clock, signal }: DoctorDeps, { group, check, session }:
   const reason = group.unless?.(context.config);
   if (reason !== undefined) return skip(reason);
   const ms = check.deadlineMs ?? DEADLINE_MS;
-  const expired = new ServiceError('timeout', `The check timed out after ${ms / 1000} s.`);
+  const expired = () => new ServiceError('timeout', `The check timed out after ${ms / 1000} s.`);
   try {
     return await withinDeadline(clock, { ms, expired, signal }, (inner) => check.look(context, inner));
   } catch (error) {

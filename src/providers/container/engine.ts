@@ -41,7 +41,7 @@ export function openEngine({ config, clock }: { config: ContainerConfig; clock: 
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
     late?: (value: T) => void,
-  ) => withinDeadline(clock, { ms, expired: engineSlow(what, ms), signal }, work, late);
+  ) => withinDeadline(clock, { ms, expired: () => engineSlow(what, ms), signal }, work, late);
   const answered = <T>(
     order: EngineRequest,
     signal: AbortSignal | undefined,

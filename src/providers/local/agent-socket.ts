@@ -16,16 +16,19 @@ export function openAgentSocket(path: string, signal: AbortSignal): Promise<Sock
       socket.destroy();
       reject(signal.reason);
     };
+    // Nothing of the opening stays with the open socket, which lasts as long as its session.
     const settle = (act: () => void) => {
       signal.removeEventListener('abort', abort);
+      socket.off('connect', onConnect).off('error', onError);
       act();
     };
-    signal.addEventListener('abort', abort, { once: true });
-    socket.once('connect', () => settle(() => resolve(socket)));
-    socket.once('error', (cause) => {
+    const onConnect = () => settle(() => resolve(socket));
+    const onError = (cause: Error) => {
       const remedy = 'Destroy it and spawn a new one.';
       settle(() => reject(new ServiceError('unavailable', 'The sandbox is not running.', { cause, remedy })));
-    });
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    socket.once('connect', onConnect).once('error', onError);
   });
 }
 

@@ -27,7 +27,7 @@ export async function restore(
   { making, snapshot }: { making: Making; snapshot: Snapshot },
   signal: AbortSignal,
 ): Promise<void> {
-  const expired = new ServiceError('timeout', 'Restoring a snapshot took too long.');
+  const expired = () => new ServiceError('timeout', 'Restoring a snapshot took too long.');
   const bounds = { ms: RESTORE_MS, expired, signal };
   let work: Promise<unknown> = Promise.resolve();
   const call = (either: AbortSignal) => {

@@ -130,7 +130,7 @@ export class SnapshotSource {
   #saved(order: { making: Making; facts: SnapshotFacts; folder: string }): Promise<Snapshot> {
     const state = this.#state;
     const { signal } = this.#over;
-    const expired = new ServiceError('timeout', 'Saving a virtual machine took too long.');
+    const expired = () => new ServiceError('timeout', 'Saving a virtual machine took too long.');
     const bounds = { ms: SAVE_MS, expired, signal };
     return state.boots.run(async () => {
       let work: Promise<unknown> = Promise.resolve();
