@@ -160,7 +160,11 @@ export function simulatedFleet(world: World): SimulatedWorker[] {
       const provider =
         made.get(to.id) ??
         guard(
-          workerProvider(kind, { call: (call) => find(to).call(call), open: noSession }, world.clock),
+          workerProvider(
+            { worker_id: to.id, kind },
+            { call: (call) => find(to).call(call), open: noSession },
+            world.clock,
+          ),
           world,
         );
       made.set(to.id, provider);

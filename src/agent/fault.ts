@@ -12,12 +12,16 @@ export class ShortRead extends AgentFault {
   override readonly name = 'ShortRead';
 }
 
-/** What every call in flight fails with when its session ends. */
-export function sandboxLost(cause?: unknown): ServiceError {
-  return new ServiceError('unavailable', 'The sandbox stopped answering.', {
-    cause,
-    remedy: 'Try again. If the error persists, destroy the sandbox and spawn a new one.',
-  });
+/** What every call in flight fails with when its session ends. `on` says where the sandbox is, unless it is here. */
+export function sandboxLost(cause?: unknown, on?: string): ServiceError {
+  return new ServiceError(
+    'unavailable',
+    `The sandbox${on === undefined ? '' : ` ${on}`} stopped answering.`,
+    {
+      cause,
+      remedy: 'Try again. If the error persists, destroy the sandbox and spawn a new one.',
+    },
+  );
 }
 
 /** What one call fails with when the agent lives but does not answer it. */

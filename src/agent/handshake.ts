@@ -20,6 +20,8 @@ export interface HandshakeDeps {
   secret?: Buffer | undefined;
   clock: Clock;
   random: Random;
+  /** Where the sandbox is, for errors: `on worker edge-1`. */
+  on?: string;
 }
 
 export interface OpenedWire extends Welcome {
@@ -37,18 +39,18 @@ export async function openWire(deps: HandshakeDeps, signal?: AbortSignal): Promi
     const tries = deps.secret ? TRIES : 1;
     for (let attempt = 0; attempt < tries; attempt += 1) {
       const opened = await tryOnce(deps, signal);
-      if (opened) return checked(opened);
+      if (opened) return checked(opened, deps.on);
     }
-    throw sandboxLost(new AgentFault('no answer to HELLO'));
+    throw sandboxLost(new AgentFault('no answer to HELLO'), deps.on);
   } catch (error) {
     deps.stream.destroy();
     throw error;
   }
 }
 
-function checked(opened: OpenedWire): OpenedWire {
+function checked(opened: OpenedWire, on: string | undefined): OpenedWire {
   if (opened.version !== PROTOCOL_VERSION)
-    throw sandboxLost(new AgentFault(`agent version ${opened.version}`));
+    throw sandboxLost(new AgentFault(`agent version ${opened.version}`), on);
   return opened;
 }
 
@@ -87,7 +89,7 @@ function answer(
       leave();
       reject(reason);
     };
-    const onLost = (cause?: unknown) => refuse(sandboxLost(cause ?? new Error('the stream ended')));
+    const onLost = (cause?: unknown) => refuse(sandboxLost(cause ?? new Error('the stream ended'), deps.on));
     const onAbort = () => refuse(signal?.reason);
     const onData = (chunk: Buffer) => {
       const found = search.push(chunk);

@@ -47,17 +47,19 @@ export class Session {
   readonly closed: Promise<void>;
   readonly #stream: Duplex;
   readonly #logger: Logger;
+  readonly #on: string | undefined;
   readonly #frames: FrameWriter;
   readonly #streams: Streams;
   #close!: () => void;
   #isOver = false;
   #bytesReceived = 0;
 
-  constructor(deps: Pick<SessionDeps, 'stream' | 'clock' | 'logger' | 'secret'>, wire: OpenedWire) {
+  constructor(deps: Pick<SessionDeps, 'stream' | 'clock' | 'logger' | 'secret' | 'on'>, wire: OpenedWire) {
     const { stream, clock, logger } = deps;
     const { tag, rest } = wire;
     this.#stream = stream;
     this.#logger = deps.logger;
+    this.#on = deps.on;
     this.#frames = new FrameWriter(stream, tag, () => this.fault(new AgentFault('the agent does not read')));
     this.#streams = new Streams(this.#frames);
     this.requests = new Requests({
@@ -108,7 +110,7 @@ export class Session {
   }
 
   #end(cause: unknown): ServiceError {
-    const error = cause instanceof ServiceError ? cause : sandboxLost(cause);
+    const error = cause instanceof ServiceError ? cause : sandboxLost(cause, this.#on);
     if (this.#isOver) return error;
     this.#isOver = true;
     if (cause) this.#logger.warn({ err: cause }, 'Agent session lost; closing its streams.');

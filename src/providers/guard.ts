@@ -28,6 +28,8 @@ const WAITING_STARTS = { waiting: 2000, waitMs: 60_000 };
 interface GuardDeps {
   clock: Clock;
   logger: Logger;
+  /** Whose provider it is, for errors: `of worker edge-1`. Absent for those of this process. */
+  of?: string;
 }
 
 type Make = <T>(
@@ -126,11 +128,12 @@ async function closed(provider: Provider, { clock, logger }: GuardDeps): Promise
   );
 }
 
-function caller(provider: Provider, { clock, logger }: GuardDeps): Make {
+function caller(provider: Provider, { clock, logger, of }: GuardDeps): Make {
+  const name = of === undefined ? provider.kind : `${provider.kind} ${of}`;
   const log = logger.child({ provider: provider.kind });
   return async (operation, signal, run, late) => {
     const began = clock.monotonic();
-    const bounds = { ms: DEADLINES_MS[operation], expired: () => tooSlow(provider.kind, operation), signal };
+    const bounds = { ms: DEADLINES_MS[operation], expired: () => tooSlow(name, operation), signal };
     const ended = (outcome: string) =>
       log.debug({ operation, outcome, ms: Math.round(clock.monotonic() - began) }, 'provider call');
     try {
@@ -139,7 +142,7 @@ function caller(provider: Provider, { clock, logger }: GuardDeps): Make {
       return value;
     } catch (error) {
       ended('failed');
-      throw signal.aborted && error === signal.reason ? error : translated(provider.kind, operation, error);
+      throw signal.aborted && error === signal.reason ? error : translated(name, operation, error);
     }
   };
 }
@@ -165,20 +168,20 @@ async function watching(
   }
 }
 
-function tooSlow(kind: string, operation: Operation): ServiceError {
+function tooSlow(name: string, operation: Operation): ServiceError {
   const seconds = DEADLINES_MS[operation] / 1000;
   return new ServiceError(
     'unavailable',
-    `Provider ${kind} did not finish ${operation} within ${seconds} s.`,
+    `Provider ${name} did not finish ${operation} within ${seconds} s.`,
     {
       remedy: 'Try again. If the error remains, check the provider on its host.',
     },
   );
 }
 
-function translated(kind: string, operation: Operation | 'watch', error: unknown): ServiceError {
+function translated(name: string, operation: Operation | 'watch', error: unknown): ServiceError {
   if (error instanceof ServiceError) return withoutPaths(error);
-  return new ServiceError('provider_error', `Provider ${kind} failed to ${operation}.`, {
+  return new ServiceError('provider_error', `Provider ${name} failed to ${operation}.`, {
     cause: error,
     remedy: 'Look up the request id in the log.',
   });

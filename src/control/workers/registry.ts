@@ -117,7 +117,11 @@ async function notify({ shutdown, logger }: RegistryDeps, worker: WorkerRecord):
 /** A worker that has not received the request to drain counts as draining already: it gets no more sandboxes. */
 function workerView(record: WorkerRecord, { terms, clock }: RegistryDeps): Worker {
   const status = record.drain && record.status === 'online' ? 'draining' : record.status;
-  return { ...record, status, stale: isStale(record, terms, clock.now()) };
+  const { capacity, active_sandboxes } = record;
+  const free = capacity.max_sandboxes > 0 && {
+    free_sandboxes: Math.max(0, capacity.max_sandboxes - active_sandboxes),
+  };
+  return { ...record, ...free, status, stale: isStale(record, terms, clock.now()) };
 }
 
 /** Administrators who repair a worker are not limited. */

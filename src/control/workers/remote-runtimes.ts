@@ -56,7 +56,7 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
 async function attached(deps: RemoteRuntimesDeps, row: Runtime, signal: AbortSignal): Promise<SandboxIo> {
   const { leases } = deps.fleet;
   const attach = async (lease: Lease | undefined) => {
-    if (!lease) throw new ServiceError('unavailable', 'The worker no longer holds a lease of this sandbox.');
+    if (!lease) throw named(row, 'no longer holds a lease of this sandbox');
     return (await workerOf(deps, row)).provider.attach({ ...runtimeRef(row), lease }, signal);
   };
   const lease = await leases.toCall(row.id);
@@ -79,7 +79,8 @@ async function whileLent(
   { signal, withinMs }: { signal: AbortSignal; withinMs: number },
 ): Promise<void> {
   const { leases } = deps.fleet;
-  const bound = { clock: deps.clock, ms: withinMs + TIMER_SLACK_MS, error: tooLate, signal };
+  const error = () => new ServiceError('timeout', `${nameOf(row)} did not end the sandbox in time.`);
+  const bound = { clock: deps.clock, ms: withinMs + TIMER_SLACK_MS, error, signal };
   try {
     await withTimeout(bound, async (inTime) => {
       const lease = await leases.toCall(row.id);
@@ -92,19 +93,28 @@ async function whileLent(
 }
 
 /** A worker that reports no processor count limits vcpus itself. */
-function fitted(spec: RuntimeSpec, { capacity }: WorkerRecord): { spec: RuntimeSpec; warnings: string[] } {
+function fitted(
+  spec: RuntimeSpec,
+  { id, capacity }: WorkerRecord,
+): { spec: RuntimeSpec; warnings: string[] } {
   const vcpus = Math.min(spec.vcpus, capacity.vcpus || spec.vcpus);
   if (vcpus === spec.vcpus) return { spec, warnings: [] };
-  return { spec: { ...spec, vcpus }, warnings: [`vcpus is ${vcpus}: the worker has no more.`] };
+  return { spec: { ...spec, vcpus }, warnings: [`vcpus is ${vcpus}: worker ${id} has no more.`] };
 }
 
 async function workerOf({ workers, fleet, remote }: RemoteRuntimesDeps, row: Runtime) {
   const worker = await workers.get(row.worker_id ?? LOCAL_WORKER);
   const callee = worker && fleet.callee(worker);
   if (remote && callee) return { worker, provider: remote.of(callee, row.provider) };
-  throw new ServiceError('unavailable', 'The worker of this sandbox cannot be called.', {
-    remedy: 'Check the list of workers: a worker without an address was started without --listen.',
-  });
+  throw named(row, 'cannot be called', CHECK_ADDRESS);
 }
 
-const tooLate = () => new ServiceError('timeout', 'The worker did not end the sandbox in time.');
+const CHECK_ADDRESS = 'Check the list of workers: a worker without an address was started without --listen.';
+const nameOf = ({ worker_id = LOCAL_WORKER }: Runtime) => `Worker ${worker_id}`;
+
+function named(row: Runtime, says: string, remedy?: string): ServiceError {
+  return new ServiceError('unavailable', `${nameOf(row)} ${says}.`, {
+    ...(remedy !== undefined && { remedy }),
+    details: { worker_id: row.worker_id },
+  });
+}

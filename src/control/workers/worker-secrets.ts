@@ -67,7 +67,7 @@ export class WorkerSecrets {
     const own = knowsWorkers(auth) ? undefined : this.#own.get(id)?.secret;
     if (secret !== undefined) return secret;
     if (own !== undefined) return own;
-    throw new ServiceError('unavailable', 'No credential of this worker is known here.', {
+    throw new ServiceError('unavailable', `No credential of worker ${id} is known here.`, {
       remedy:
         'Set auth.worker_tokens or auth.worker_signing_key. A worker on this machine hands over its own with its next heartbeat.',
     });

@@ -2,7 +2,6 @@
 // client gets our own message for its code.
 import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids } from '../../domain/ports.ts';
-import { printable } from '../../domain/printable.ts';
 import { freshToken } from '../../domain/worker-token.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 import type { Lease } from '../../schema/lease.ts';
@@ -44,13 +43,16 @@ export async function callWorker<T>(
     signal,
   });
   const answer = await reply.json().catch((error: unknown) => {
-    throw refusedByStatus(reply.status) ?? error;
+    throw refusedByStatus(worker.id, reply.status) ?? error;
   });
-  if (answerFault(answer) !== undefined) throw refusedByStatus(reply.status) ?? strange();
+  if (answerFault(answer) !== undefined) throw refusedByStatus(worker.id, reply.status) ?? strange(worker.id);
   const { result, error, ...from } = answer as RpcAnswer;
-  if (error) throw refused(error.code, error.message);
+  if (error)
+    throw error.code === 'precondition_failed'
+      ? new WorkerDiffers(error.message)
+      : refused(worker.id, error.code, error.message);
   const isOurs = from.id === id && from.worker_id === worker.id;
-  if (!isOurs || result === undefined || fault(result) !== undefined) throw strange();
+  if (!isOurs || result === undefined || fault(result) !== undefined) throw strange(worker.id);
   return result as T;
 }
 
@@ -61,38 +63,51 @@ export function callHeaders({ clock, ids }: CallDeps, { id, secret }: RemoteWork
 }
 
 /** The error of a reply that does not belong to a call, where its status is a refusal (by a proxy, perhaps). */
-function refusedByStatus(status: number): ServiceError | undefined {
+function refusedByStatus(worker_id: string, status: number): ServiceError | undefined {
   const isRefusal = status === 401 || status === 403 || status === 503;
-  return isRefusal ? refused('unauthorized', `status ${status}`) : undefined;
+  return isRefusal ? refused(worker_id, 'unauthorized', `status ${status}`) : undefined;
 }
 
-const LONGEST_REFUSAL = 4096;
-const MESSAGES: Partial<Record<ErrorCode, string>> = {
-  not_found: 'The worker does not have the requested object.',
-  conflict: 'The worker rejected the call: the lease does not match its own.',
-  bad_request: 'The worker does not support this call.',
-  not_implemented: 'The worker does not support this call.',
-  resource_limit: 'The worker has no capacity.',
-  timeout: 'The worker did not finish in time.',
-  unavailable: 'The worker is temporarily unavailable.',
-  provider_error: 'The provider of the worker failed.',
+/** What a worker does by its code, after "Worker <id>". */
+const FAILURES: Partial<Record<ErrorCode, string>> = {
+  not_found: 'does not have the requested object',
+  conflict: 'rejected the call: the lease does not match its own',
+  bad_request: 'does not support this call',
+  not_implemented: 'does not support this call',
+  resource_limit: 'has no capacity',
+  timeout: 'did not finish in time',
+  unavailable: 'is temporarily unavailable',
+  provider_error: 'could not do this: its provider failed',
 };
 
-/** Clients get no details of credentials and leases, which concern this server and the worker only. */
-export function refused(code: ErrorCode, text: string): ServiceError {
-  const facts: ErrorFacts = { cause: new Error(text), remedy: 'Check the log of the worker.' };
-  const words = MESSAGES[code];
-  // A client needs to know the unmet parts of its strict spawn.
-  if (code === 'precondition_failed')
-    return new ServiceError(code, printable(text).slice(0, LONGEST_REFUSAL), { cause: facts.cause });
-  if (words !== undefined) return new ServiceError(code, words, facts);
+/** A worker's error in our words: `text`, its own, is kept as the cause, for the log. */
+export function refused(worker_id: string, code: ErrorCode, text: string): ServiceError {
+  const facts: ErrorFacts = {
+    cause: new Error(text),
+    remedy: `Check the log of worker ${worker_id}.`,
+    details: { worker_id },
+  };
+  const says = FAILURES[code];
+  if (says !== undefined) return new ServiceError(code, `Worker ${worker_id} ${says}.`, facts);
+  // Credentials concern this server and the worker only.
   if (code === 'unauthorized' || code === 'forbidden')
-    return new ServiceError('unavailable', 'The worker does not accept our calls.', facts);
-  return new ServiceError('provider_error', 'The worker failed.', facts);
+    return new ServiceError('unavailable', `Worker ${worker_id} does not accept our calls.`, facts);
+  return new ServiceError('provider_error', `Worker ${worker_id} failed.`, facts);
 }
 
-function strange(): ServiceError {
-  return new ServiceError('provider_error', 'The worker sent an invalid response.', {
+/** A worker refuses a strict spawn. Its message lists the differences; the provider shows those that it knows. */
+export class WorkerDiffers extends ServiceError {
+  readonly text: string;
+
+  constructor(text: string) {
+    super('precondition_failed', 'The sandbox would differ from the request.', { cause: new Error(text) });
+    this.text = text;
+  }
+}
+
+function strange(worker_id: string): ServiceError {
+  return new ServiceError('provider_error', `Worker ${worker_id} sent an invalid response.`, {
     remedy: 'Check its rpc_url and its version.',
+    details: { worker_id },
   });
 }

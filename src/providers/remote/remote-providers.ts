@@ -59,7 +59,8 @@ export function remoteProviders(deps: RemoteProvidersDeps): RemoteProviders {
       if (before) return before;
       const open: OpenWorkerSession = (wanted, signal) => openRemoteSession(deps, target, wanted, signal);
       const ways = { call: callTo(target), open };
-      const made = guard(workerProvider(kind as ProviderKind, ways, deps.clock), deps);
+      const which = { worker_id: worker.id, kind: kind as ProviderKind };
+      const made = guard(workerProvider(which, ways, deps.clock), { ...deps, of: `of worker ${worker.id}` });
       target.providers.set(kind, made);
       return made;
     },

@@ -37,8 +37,9 @@ export async function openRemoteSession(
     signal,
     withinMs: OPEN_MS,
   });
-  if ('stream' in upgraded) return openSession({ ...deps, stream: upgraded.stream }, signal);
-  throw refusal(upgraded);
+  const on = `on worker ${worker.id}`;
+  if ('stream' in upgraded) return openSession({ ...deps, stream: upgraded.stream, on }, signal);
+  throw refusal(worker.id, upgraded);
 }
 
 const CODES: Record<number, ErrorCode> = {
@@ -51,11 +52,12 @@ const CODES: Record<number, ErrorCode> = {
 };
 
 /** A reply without our code is one of something in between, which does not pass an upgrade on. */
-function refusal({ status, text }: { status: number; text: string }): ServiceError {
+function refusal(worker_id: string, { status, text }: { status: number; text: string }): ServiceError {
   const code = CODES[status];
-  if (code !== undefined && text.includes(`"${code}"`)) return refused(code, text.slice(0, 512));
-  return new ServiceError('unavailable', 'The worker did not open a session.', {
+  if (code !== undefined && text.includes(`"${code}"`)) return refused(worker_id, code, text.slice(0, 512));
+  return new ServiceError('unavailable', `Worker ${worker_id} did not open a session.`, {
     cause: new Error(`status ${status}`),
+    details: { worker_id },
     remedy: 'A proxy in front of a worker must pass on Upgrade (docs/workers.md).',
   });
 }

@@ -2,11 +2,10 @@
 // (session.ts). Sandboxes are not listed because the worker may run others.
 import type { SandboxIo } from '../../agent/io.ts';
 
-import { keptWarnings } from '../../domain/differences.ts';
+import { refuseDifferences } from '../../domain/differences.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { printable } from '../../domain/printable.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import { type Validator, validator } from '../../schema/validator.ts';
 import {
@@ -17,7 +16,8 @@ import {
 } from '../../schema/worker-rpc.ts';
 import { hadNoEffect } from '../outgoing/faults.ts';
 import type { Created, Provider, RuntimeRef, RuntimeSpec } from '../provider.ts';
-import type { WorkerCall } from './call.ts';
+import { type WorkerCall, WorkerDiffers } from './call.ts';
+import { reportedDifferences } from './reported-differences.ts';
 
 const SPAWNED = validator(RpcSpawnResult, 'result');
 const DESTROYED = validator(RpcDestroyResult, 'result');
@@ -31,8 +31,14 @@ export type OpenWorkerSession = (
 
 type CallWorker = <T>(call: WorkerCall) => Promise<T>;
 
+/** One provider of one worker. */
+export interface RemoteKind {
+  worker_id: string;
+  kind: ProviderKind;
+}
+
 export function workerProvider(
-  kind: ProviderKind,
+  { worker_id, kind }: RemoteKind,
   { call, open }: { call: CallWorker; open: OpenWorkerSession },
   clock: Clock,
 ): Provider {
@@ -46,7 +52,7 @@ export function workerProvider(
     capabilities: [],
     describe: () => ({ isolation: {}, images: ['*'] }),
     probe: async () => ({ healthy: true, findings: [] }),
-    create: (spec, signal) => create({ kind, call, clock }, spec, signal),
+    create: (spec, signal) => create({ worker_id, kind, call, clock }, spec, signal),
     inspect: async (ref, signal) => {
       const fault = aboutThat(STATUS, ref, kind);
       const status = await call<Status>({ method: 'worker.status', params: target(ref), fault, signal });
@@ -63,7 +69,7 @@ export function workerProvider(
 }
 
 async function create(
-  { kind, call, clock }: { kind: ProviderKind; call: CallWorker; clock: Clock },
+  { worker_id, kind, call, clock }: RemoteKind & { call: CallWorker; clock: Clock },
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Created> {
@@ -82,6 +88,8 @@ async function create(
   const fault = withinRequest(aboutThat(SPAWNED, spec, kind), spec);
   const order = { method: 'worker.spawn', params, lease, fault, signal } as const;
   const made = await call<RpcSpawnResult>(order).catch((error: unknown) => {
+    if (error instanceof WorkerDiffers)
+      refuseDifferences(true, reportedDifferences(worker_id, spec, unmetIn(error)));
     throw hadNoEffect(error) ? asNotStarted(error, signal) : error;
   });
   return {
@@ -89,9 +97,14 @@ async function create(
     image: made.image ?? image ?? kind,
     memory_mb: made.memory_mb ?? memory_mb,
     vcpus: made.vcpus ?? vcpus,
-    warnings: keptWarnings((made.warnings ?? []).map(printable)),
+    warnings: reportedDifferences(worker_id, spec, made.warnings ?? []),
   };
 }
+
+/** The differences in the refusal of a strict spawn; never none. */
+const unmetIn = ({ message, text }: WorkerDiffers): string[] => [
+  text.replace(message, '').trim() || 'a difference without words',
+];
 
 /** Also rejects a result for another sandbox or provider. */
 function aboutThat(shape: Validator, { id }: Pick<RuntimeRef, 'id'>, kind: ProviderKind): Validator {

@@ -108,7 +108,7 @@ it('one that says it takes no calls is called no more: what it holds is refused 
     details: { reason: 'worker_unavailable' },
   });
   await expect(w.control.sandboxes.destroy(id, api)).rejects.toMatchObject({
-    ...{ code: 'unavailable', message: 'The worker of this sandbox cannot be called.' },
+    ...{ code: 'unavailable', message: 'Worker w1 cannot be called.' },
     remedy: expect.stringContaining('listen'),
   });
 });

@@ -285,7 +285,7 @@ it('get the processors of their worker, not of this server', async () => {
   const [six, many] = [await spawn(w, { vcpus: 6 }), await spawn(w, { vcpus: 64 })];
   expect(six).toMatchObject({ worker_id: 'w1', vcpus: 6 });
   expect(six).not.toHaveProperty('warnings');
-  expect(many).toMatchObject({ vcpus: 8, warnings: ['vcpus is 8: the worker has no more.'] });
+  expect(many).toMatchObject({ vcpus: 8, warnings: ['vcpus is 8: worker w1 has no more.'] });
   await w.control.workers.drain('local', false);
   expect(await spawn(w, { vcpus: 6 })).toMatchObject({ worker_id: 'local', vcpus: 4 });
 });
@@ -293,7 +293,7 @@ it('get the processors of their worker, not of this server', async () => {
 it('are refused where they are strict and the worker has less, and keep its warnings where they are not', async () => {
   const w = await fleet();
   await w.control.workers.heartbeat('w1', { ...BODY, capacity: { max_sandboxes: 2, vcpus: 2 } });
-  const words = 'vcpus is 2: the worker has no more.';
+  const words = 'vcpus is 2: worker w1 has no more.';
   await expect(spawn(w, { vcpus: 3, strict: true })).rejects.toMatchObject({
     ...{ code: 'precondition_failed', details: { unmet: [words] } },
   });

@@ -1,4 +1,5 @@
 // Calls to workers that answer as they should not: nothing of what they say goes further than a cause, and nothing lasts.
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -6,6 +7,7 @@ import { ServiceError } from '../../../../src/domain/errors.ts';
 import { realClock } from '../../../../src/host/clock.ts';
 import type { RemoteProviders, RemoteWorker } from '../../../../src/providers/provider.ts';
 import { remoteProviders } from '../../../../src/providers/remote/remote-providers.ts';
+import { SENTENCES } from '../../../../src/providers/remote/reported-differences.ts';
 import { fakeDeps } from '../../../support/fakes/ports.ts';
 import { httpAnswer, type RawBackend, rawBackend } from '../../../support/scripted/raw-backend.ts';
 
@@ -84,15 +86,56 @@ it('a valid answer of a worker starts a sandbox, under a token made for the call
   expect(there.received).not.toContain(SECRET);
 });
 
-it('a few warnings of a worker are passed on, escaped and short', async () => {
-  const warnings = Array.from({ length: 40 }, (_, n) => `${n}\x1b[2J${'w'.repeat(600)}`);
+it('warnings of a worker are passed on where they are sentences of ours, and nothing else of them', async () => {
+  const warnings = [
+    'Memory is 32 MB instead of 64.',
+    `The image is read-only: bubblewrap does not support an overlay. ${MARK}`,
+    `Image ${MARK} is not configured for userspace: the sandbox runs on ${MARK}.`,
+    `The image declares volumes: /${MARK}. Each is memory of bounded size, and empty.`,
+    `\x1b[2J${MARK}`,
+  ];
   const { spawn } = await line(
     says('200 OK', (id: string) => ({ id, worker_id: 'w1', result: { ...SPAWNED, warnings } })),
   );
-  const shown = ((await spawn()) as { warnings: string[] }).warnings;
-  expect(shown).toHaveLength(16);
-  for (const warning of shown) expect(warning).toMatch(/^\d+\\x1b\[2Jw+…$/);
-  expect(Math.max(...shown.map(({ length }) => length))).toBe(512);
+  expect(((await spawn()) as { warnings: string[] }).warnings).toEqual([
+    'Worker w1 reports a difference that this server does not know.',
+    'Memory is 32 MB instead of 64.',
+    'The image is read-only: bubblewrap does not support an overlay.',
+    'The image is not an image of worker w1.',
+    'The image declares volumes. Each is memory of bounded size, and empty.',
+  ]);
+});
+
+it('a refusal of a strict spawn names the differences that this server knows', async () => {
+  const refusal = (message: string) =>
+    says('412 x', (id: string) => ({
+      id,
+      worker_id: 'w1',
+      error: { code: 'precondition_failed', message },
+    }));
+  const words = 'The sandbox would differ from the request.';
+  const known = await failure((await line(refusal(`${words} Memory is 32 MB instead of 64.`))).spawn());
+  expect(known).toMatchObject({
+    ...{ code: 'precondition_failed', message: `${words} Memory is 32 MB instead of 64.` },
+    details: { unmet: ['Memory is 32 MB instead of 64.'] },
+  });
+  for (const message of [MARK, '', `${words} ${MARK}`]) {
+    const unknown = await failure((await line(refusal(message))).spawn());
+    expectTyped(unknown, 'precondition_failed');
+    expect(unknown.message).toContain('Worker w1 reports a difference');
+  }
+});
+
+it('every sentence that is passed on is one of a provider of ours', () => {
+  const sources = ['src/providers', 'agent/src/init'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(ts|c)$/.test(file) && !file.includes('remote/'))
+      .map((file) => readFileSync(`${folder}/${file}`, 'utf8')),
+  );
+  const missing = SENTENCES.flatMap((text) => text.split('#')).filter(
+    (part) => part.trim().length > 9 && !sources.some((source) => source.includes(part)),
+  );
+  expect(missing).toEqual([]);
 });
 
 it.each(['inspect', 'destroy'] as const)('%s refuses an answer about another sandbox', async (what) => {
@@ -155,7 +198,9 @@ describe.each<[string, (socket: Socket, id: string) => void]>([
 ])('an answer %s', (_what, answer) => {
   it('is a provider error with our own message', async () => {
     const { spawn } = await line(answer);
-    expectTyped(await failure(spawn()), 'provider_error');
+    const error = await failure(spawn());
+    expectTyped(error, 'provider_error');
+    expect(error.message).toMatch(/^Worker w1 /);
   });
 });
 
@@ -166,10 +211,18 @@ it.each([
   ['forbidden', 'unavailable'],
   ['unauthorized', 'unavailable'],
   ['internal', 'provider_error'],
-])('the worker error %s is reported as %s, without the text of the worker', async (said, told) => {
+  ['bad_request', 'bad_request'],
+  ['timeout', 'timeout'],
+  ['provider_error', 'provider_error'],
+])('a worker that says %s is told as %s, by its id and without its words', async (said, told) => {
   const answer = (id: string) => ({ id, worker_id: 'w1', error: { code: said, message: MARK } });
   const { spawn } = await line(says('400 x', answer));
-  expectTyped(await failure(spawn()), told);
+  const error = await failure(spawn());
+  expectTyped(error, told);
+  expect(error).toMatchObject({
+    message: expect.stringMatching(/^Worker w1 /),
+    details: { worker_id: 'w1' },
+  });
 });
 
 it.each(['401 x', '403 x', '503 x'])(
@@ -217,4 +270,22 @@ it('a worker that has moved is called at its new address with its new secret', a
   const moved = { ...before.worker, rpc_url: after.there.url };
   await before.remote.of(moved, 'userspace').create(SPEC, AbortSignal.timeout(5000));
   expect([before.there.connections, after.there.connections]).toEqual([1, 1]);
+});
+
+it.each([
+  ['404 x', '{"code":"not_found","message":"MARK"}', 'not_found', 'Worker w1 does not have'],
+  ['403 x', '{"code":"forbidden","message":"MARK"}', 'unavailable', 'Worker w1 does not accept our calls'],
+  ['409 x', 'MARK', 'unavailable', 'Worker w1 did not open a session'],
+  ['200 OK', 'MARK', 'unavailable', 'Worker w1 did not open a session'],
+])('a session refused with %s %s names the worker, without its words', async (status, body, code, words) => {
+  const there = await rawBackend((socket) =>
+    socket.write(httpAnswer(status, body.replace('MARK', MARK), ['content-type: application/json'])),
+  );
+  const remote = remoteProviders({ ...fakeDeps(), clock: realClock(), allowLoopback: true });
+  closing.push(there, remote);
+  const provider = remote.of({ id: 'w1', rpc_url: there.url, secret: SECRET }, 'userspace');
+  const ref = { id: 'sb-1', epoch: 1, runtime_id: 'r1', lease: LEASE };
+  const error = await failure(provider.attach(ref, AbortSignal.timeout(5000)));
+  expectTyped(error, code);
+  expect(error).toMatchObject({ message: expect.stringContaining(words), details: { worker_id: 'w1' } });
 });
