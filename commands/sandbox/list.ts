@@ -25,6 +25,7 @@ export default class SandboxList extends ClientCommand {
     owner: Flags.string({ description: 'Only sandboxes of this owner.' }),
     provider: Flags.string({ description: 'Only sandboxes of this provider.' }),
     template: Flags.string({ description: 'Only sandboxes of this template.' }),
+    worker: Flags.string({ description: 'Only sandboxes on this worker; local is the server itself.' }),
     metadata: Flags.string({
       description: 'Only sandboxes with this label, KEY=VALUE; repeatable.',
       multiple: true,
@@ -51,6 +52,7 @@ export default class SandboxList extends ClientCommand {
           ...(flags.owner && { owner_id: flags.owner }),
           ...(flags.provider && { provider: flags.provider }),
           ...(flags.template && { template: flags.template }),
+          ...(flags.worker && { worker_id: flags.worker }),
           ...(flags.all && { include_ended: true }),
           ...Object.fromEntries(labels.map(([key, value]) => [`metadata.${key}`, value])),
         },

@@ -35,6 +35,7 @@ const FLAG_LOOKUPS: Readonly<Record<string, Lookup>> = {
   template: templates,
   provider: providers,
   sandbox: sandboxes,
+  worker: workers,
 };
 
 /** The first pattern that matches `topic:command argument`. */

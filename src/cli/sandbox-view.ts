@@ -1,5 +1,6 @@
 // Sandboxes as text for people.
 
+import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { ExecItem } from '../schema/exec.ts';
 import type { Sandbox } from '../schema/sandbox.ts';
 import { age, type Column, facts, table } from './render.ts';
@@ -19,12 +20,15 @@ const columns = (now: number): Column<Sandbox>[] => [
   },
 ];
 
+/** Shown only where a listed sandbox runs on another worker. */
+const WORKER: Column<Sandbox> = { title: 'worker', value: ({ worker_id }) => worker_id };
 /** Shown only where a listed sandbox has ended. */
 const ENDED_BY: Column<Sandbox> = { title: 'ended by', value: ({ ended_by }) => ended_by };
 
 /** `now` is ms since 1970, for ages. */
 export function sandboxTable(sandboxes: readonly Sandbox[], now: number): string {
   const shown = columns(now);
+  if (sandboxes.some(({ worker_id }) => worker_id !== LOCAL_WORKER)) shown.splice(3, 0, WORKER);
   if (sandboxes.some(({ ended_by }) => ended_by !== undefined)) shown.push(ENDED_BY);
   return table(sandboxes, shown, 'No sandboxes.');
 }

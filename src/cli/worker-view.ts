@@ -1,27 +1,41 @@
 // Workers as text for people.
 import { Args } from '@oclif/core';
 import type { Worker } from '../schema/worker.ts';
-import { facts, tableOf } from './render.ts';
+import { age, type Column, facts, sizeText, table } from './render.ts';
 
 export const workerArg = { worker: Args.string({ description: 'Worker id.', required: true }) };
 
+const MEGABYTE = 1024 * 1024;
+
 const stateOf = ({ status, stale, id }: Worker) => (stale && id !== 'local' ? `${status}, stale` : status);
-const roomOf = ({ active_sandboxes, capacity }: Worker) =>
+const known = (amount: number) => (amount === 0 ? undefined : amount);
+const memoryOf = ({ capacity: { memory_mb } }: Worker) =>
+  memory_mb ? sizeText(memory_mb * MEGABYTE) : undefined;
+const sandboxesOf = ({ active_sandboxes, capacity }: Worker) =>
   capacity.max_sandboxes === 0 ? `${active_sandboxes}` : `${active_sandboxes} of ${capacity.max_sandboxes}`;
 
-export const workerTable = tableOf<Worker>(
-  [
-    { title: 'worker', value: ({ id }) => id },
-    { title: 'status', value: stateOf },
-    { title: 'sandboxes', value: roomOf, align: 'right' },
-    { title: 'providers', value: ({ providers }) => providers.join(', ') },
-    { title: 'host', value: ({ hostname }) => hostname },
-    { title: 'heartbeat', value: ({ last_heartbeat }) => last_heartbeat },
-  ],
-  'No workers.',
-);
+/** Those of its own, and any other that still has sandboxes; each with its count. A server of an earlier version sends no counts. */
+function providersOf({ providers, active_by_provider: counts = {} }: Worker): string {
+  const all = [...new Set([...providers, ...Object.keys(counts)])];
+  return all.map((name) => (counts[name] ? `${name} ${counts[name]}` : name)).join(', ');
+}
 
-const known = (amount: number) => (amount === 0 ? 'unknown' : amount);
+const columns = (now: number): Column<Worker>[] => [
+  { title: 'worker', value: ({ id }) => id },
+  { title: 'status', value: stateOf },
+  { title: 'sandboxes', value: sandboxesOf, align: 'right' },
+  { title: 'free', value: ({ free_sandboxes }) => free_sandboxes, align: 'right' },
+  { title: 'by provider', value: providersOf },
+  { title: 'cpus', value: ({ capacity }) => known(capacity.vcpus), align: 'right' },
+  { title: 'memory', value: memoryOf, align: 'right' },
+  { title: 'host', value: ({ hostname }) => hostname },
+  { title: 'heartbeat', value: ({ last_heartbeat }) => age(last_heartbeat, now), align: 'right' },
+];
+
+/** `now` is ms since 1970, for ages. */
+export function workerTable(workers: readonly Worker[], now: number): string {
+  return table(workers, columns(now), 'No workers.');
+}
 
 export function workerFacts(worker: Worker): string {
   const { capacity } = worker;
@@ -34,9 +48,11 @@ export function workerFacts(worker: Worker): string {
     ['url', worker.rpc_url],
     ['providers', worker.providers.join(', ')],
     ['capabilities', worker.capabilities.join(', ')],
-    ['sandboxes', roomOf(worker)],
-    ['memory, MB', known(capacity.memory_mb)],
-    ['processors', known(capacity.vcpus)],
+    ['sandboxes', sandboxesOf(worker)],
+    ['free', worker.free_sandboxes ?? 'unknown'],
+    ['by provider', providersOf(worker)],
+    ['memory, MB', known(capacity.memory_mb) ?? 'unknown'],
+    ['processors', known(capacity.vcpus) ?? 'unknown'],
     ['last heartbeat', worker.last_heartbeat],
     ['registered', worker.created_at],
   ]);

@@ -28,7 +28,7 @@ const WAITING_STARTS = { waiting: 2000, waitMs: 60_000 };
 interface GuardDeps {
   clock: Clock;
   logger: Logger;
-  /** Whose provider it is, for errors: `of worker edge-1`. Absent for those of this process. */
+  /** The owner of the provider, for errors: `of worker edge-1`. Absent for providers of this process. */
   of?: string;
 }
 

@@ -64,6 +64,12 @@ export const Worker = Type.Object(
     rpc_url: Type.Optional(Type.String()),
     version: Type.Optional(Type.String()),
     active_sandboxes: Type.Integer({ description: 'Sandboxes on the worker that have not ended.' }),
+    active_by_provider: Type.Record(Type.String({ pattern: '^[\\s\\S]*$' }), Type.Integer(), {
+      description: 'The same by provider; providers without sandboxes are left out.',
+    }),
+    free_sandboxes: Type.Optional(
+      Type.Integer({ description: 'Sandboxes that it can still take; absent if its capacity is unknown.' }),
+    ),
     last_heartbeat: stamp('Time of the last heartbeat.'),
     stale: Type.Boolean({
       description: 'True if no heartbeat arrived for four heartbeat intervals, at least 60 s.',

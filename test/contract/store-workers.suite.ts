@@ -27,7 +27,7 @@ export function workers({ store }: Given): void {
     const made = await heard('w1');
     expect(made).toEqual({
       ...REMOTE,
-      ...{ id: 'w1', drain: false, active_sandboxes: 0 },
+      ...{ id: 'w1', drain: false, active_sandboxes: 0, active_by_provider: {} },
       ...{ last_heartbeat: stamp(), created_at: stamp(), updated_at: stamp() },
     });
     const next = await heard('w1', { status: 'draining', capacity: { vcpus: 0 } }, stamp(5));
@@ -100,6 +100,13 @@ export function workers({ store }: Given): void {
     await store().sandboxes.reserve({ sandbox: sandboxRecord(), limits: NO_CAP, events: [] });
     expect(await store().workers.get('w1')).toMatchObject({ active_sandboxes: 1 });
     expect(await heard('local', {})).toMatchObject({ active_sandboxes: 1 });
+    const other = sandboxRecord({ worker_id: 'w1', provider: 'container' });
+    await store().sandboxes.reserve({ sandbox: other, limits: NO_CAP, events: [] });
+    const counts = (await store().workers.list()).map((each) => [each.id, each.active_by_provider]);
+    expect(counts).toEqual([
+      ['local', { userspace: 1 }],
+      ['w1', { container: 1, userspace: 1 }],
+    ]);
     expect(await store().workers.remove('w1')).toBe('busy');
     expect(await store().workers.remove('w2')).toBe('absent');
     expect(await store().workers.remove('local')).toBe('busy');

@@ -8,6 +8,7 @@ import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Worker } from '../../src/schema/worker.ts';
 import { describeWith } from '../support/requires.ts';
 import { visit } from '../support/servers/preview-visit.ts';
+import { runCli } from '../support/servers/run-cli.ts';
 import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
@@ -153,6 +154,39 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
     await client.destroy(made.id);
   });
 
+  it('is shown with its worker, which shows what it holds', async () => {
+    const svc = (...args: string[]) => runCli([...args, '--server', server.url], server.env);
+    const list = (await svc('sandbox', 'list')).stdout;
+    expect(list.split('\n')[0]).toContain('WORKER');
+    expect(list).toMatch(new RegExp(`^${sandbox.id} .* w1 `, 'm'));
+    expect((await svc('sandbox', 'list', '--worker', 'local')).stdout).toBe('No sandboxes.\n');
+    expect((await svc('worker', 'list')).stdout).toMatch(/^w1 +online +1 +- +.*userspace 1/m);
+    const shown = JSON.parse((await svc('worker', 'get', 'w1', '--json')).stdout);
+    expect(shown).toMatchObject({ active_sandboxes: 1, active_by_provider: { userspace: 1 } });
+  });
+
+  it('is waited for by a drain, until it has ended', async () => {
+    const drain = (...more: string[]) =>
+      runCli(['worker', 'drain', 'w1', '--server', server.url, ...more], server.env);
+    const other = await client.spawn({ provider: 'userspace' });
+    const late = await drain('--wait', '--timeout', '1s');
+    expect(late).toMatchObject({ code: 9, stderr: expect.stringContaining('still holds 2 sandboxes') });
+    for (const id of [sandbox.id, other.id]) expect(late.stderr).toContain(id);
+    expect((await workers()).find(({ id }) => id === 'w1')).toMatchObject({ drain: true });
+    await client.destroy(other.id);
+    const one = await drain('--wait', '--timeout', '0s', '--json');
+    expect(JSON.parse(one.stdout).error).toMatchObject({
+      ...{ code: 'timeout', details: { active_sandboxes: 1, sandboxes: [sandbox.id] } },
+    });
+    expect((await drain('--undo')).code).toBe(0);
+    const emptied = await runCli(['worker', 'drain', 'local', '--wait', '--server', server.url], server.env);
+    expect(emptied).toMatchObject({ code: 0, stdout: 'local takes no new sandboxes and holds none.\n' });
+    expect((await drain('--undo', '--wait')).code).toBe(2);
+    await until('the worker takes sandboxes', async () =>
+      (await workers()).some(({ id, status }) => id === 'w1' && status === 'online'),
+    );
+  });
+
   it('goes on with a command while its end is moved', async () => {
     const running = client.exec(sandbox.id, { command: 'sleep 3; echo done' });
     for (const ttl of ['2h', '3h']) await client.extend(sandbox.id, ttl);
@@ -165,7 +199,9 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
       detach: true,
     });
     const attached = client.exec(sandbox.id, { command: 'sleep 600' });
-    const lost = expect(attached).rejects.toMatchObject({ code: 'unavailable' });
+    const lost = expect(attached).rejects.toMatchObject({
+      ...{ code: 'unavailable', message: expect.stringMatching(/worker w1/i) },
+    });
     worker.kill('SIGKILL');
     await lost;
     worker = startWorker();

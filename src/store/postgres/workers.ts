@@ -23,11 +23,14 @@ interface Row {
   drain: number;
   created_at: string;
   updated_at: string;
-  active_sandboxes: number;
+  /** Sandboxes that have not ended, by provider, as a JSON object. */
+  active: string;
 }
 
 const SELECT = `SELECT id, hostname, status, providers, capabilities, max_sandboxes, memory_mb, vcpus, rpc_url, version,
-  last_heartbeat, drain, created_at, updated_at, svc_on_worker_17(id) AS active_sandboxes FROM workers`;
+  last_heartbeat, drain, created_at, updated_at, (SELECT coalesce(json_object_agg(provider, count), '{}')::text FROM
+    (SELECT provider, sum(active)::bigint AS count FROM active_counts WHERE worker_id = workers.id GROUP BY provider) AS each)
+    AS active FROM workers`;
 const GET: Statement = { name: 'worker', text: `${SELECT} WHERE id = $1` };
 const LIST: Statement = { name: 'workers', text: `${SELECT} ORDER BY id` };
 const HEARTBEAT: Statement = {
@@ -79,7 +82,8 @@ function valuesOf({ capacity, providers, capabilities, ...facts }: HeartbeatBody
 }
 
 function fromRow(row: Row): WorkerRecord {
-  const { max_sandboxes, memory_mb, vcpus, rpc_url, version, drain, ...rest } = row;
+  const { max_sandboxes, memory_mb, vcpus, rpc_url, version, drain, active, ...rest } = row;
+  const counts = Object.entries(parse(active) as Record<string, number>).filter(([, count]) => count > 0);
   return {
     ...rest,
     status: row.status as WorkerStatus,
@@ -87,6 +91,8 @@ function fromRow(row: Row): WorkerRecord {
     capabilities: parse(row.capabilities) as string[],
     capacity: { max_sandboxes, memory_mb, vcpus },
     drain: drain !== 0,
+    active_sandboxes: counts.reduce((sum, [, count]) => sum + count, 0),
+    active_by_provider: Object.fromEntries(counts),
     ...(rpc_url !== null && { rpc_url }),
     ...(version !== null && { version }),
   };

@@ -3,7 +3,7 @@
 import type { HeartbeatBody, Worker } from '../../schema/worker.ts';
 
 /** The worker reports `status`, administrators set `drain`. */
-export type WorkerRecord = Omit<Worker, 'stale'>;
+export type WorkerRecord = Omit<Worker, 'stale' | 'free_sandboxes'>;
 
 export interface LeaseRecord {
   /** The sandbox id. */

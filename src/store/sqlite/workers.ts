@@ -30,16 +30,19 @@ interface WorkerRow {
   created_at: string;
   updated_at: string;
   secret_print: string | null;
-  active_sandboxes: number;
+  /** Sandboxes that have not ended, by provider, as a JSON object. */
+  active: string;
 }
 
 const ACTIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
 const REMOTE = `FROM sandboxes INDEXED BY sandboxes_remote WHERE worker_id <> 'local' AND ${ACTIVE}`;
+const BY_PROVIDER = `SELECT provider, count(*) AS active ${REMOTE}`;
 /** Sandboxes of the server itself: all that are not on another worker. */
-const COUNT = `CASE id WHEN 'local'
-  THEN (SELECT coalesce(sum(active), 0) FROM active_counts) - (SELECT count(*) ${REMOTE})
-  ELSE (SELECT count(*) ${REMOTE} AND worker_id = workers.id) END`;
-const SELECT = `SELECT workers.*, ${COUNT} AS active_sandboxes FROM workers`;
+const COUNTS = `CASE id WHEN 'local'
+  THEN (SELECT json_group_object(provider, here.active - coalesce(remote.active, 0))
+    FROM active_counts AS here LEFT JOIN (${BY_PROVIDER} GROUP BY provider) AS remote USING (provider))
+  ELSE (SELECT json_group_object(provider, active) FROM (${BY_PROVIDER} AND worker_id = workers.id GROUP BY provider)) END`;
+const SELECT = `SELECT workers.*, ${COUNTS} AS active FROM workers`;
 
 export function workerStore(db: Database, work: Executor): WorkerStore {
   const get = db.prepare<[string], WorkerRow>(`${SELECT} WHERE id = ?`);
@@ -54,7 +57,7 @@ export function workerStore(db: Database, work: Executor): WorkerStore {
   const removing = db.transaction((id: string) => {
     const row = get.get(id);
     if (!row) return 'absent';
-    if (row.active_sandboxes > 0) return 'busy';
+    if (fromRow(row).active_sandboxes > 0) return 'busy';
     remove.run(id);
     return 'removed';
   });
@@ -118,7 +121,8 @@ function valuesOf({ hostname, status, providers, capabilities, capacity, rpc_url
 }
 
 function fromRow(row: WorkerRow): WorkerRecord {
-  const { max_sandboxes, memory_mb, vcpus, rpc_url, version, drain, secret_print: _, ...rest } = row;
+  const { max_sandboxes, memory_mb, vcpus, rpc_url, version, drain, active, secret_print: _, ...rest } = row;
+  const counts = Object.entries(parse(active) as Record<string, number>).filter(([, count]) => count > 0);
   return {
     ...rest,
     status: row.status as WorkerStatus,
@@ -126,6 +130,8 @@ function fromRow(row: WorkerRow): WorkerRecord {
     capabilities: parse(row.capabilities) as string[],
     capacity: { max_sandboxes, memory_mb, vcpus },
     drain: drain !== 0,
+    active_sandboxes: counts.reduce((sum, [, count]) => sum + count, 0),
+    active_by_provider: Object.fromEntries(counts),
     ...(rpc_url !== null && { rpc_url }),
     ...(version !== null && { version }),
   };

@@ -48,7 +48,12 @@ export function fakeWorkers(
 function fakeWorker(id: string): Worker {
   return {
     ...{ id, hostname: 'h', status: 'online', providers: ['userspace'], capabilities: [] },
-    ...{ capacity: { max_sandboxes: 0, memory_mb: 0, vcpus: 1 }, active_sandboxes: 0, stale: false },
+    ...{
+      capacity: { max_sandboxes: 0, memory_mb: 0, vcpus: 1 },
+      active_sandboxes: 0,
+      active_by_provider: {},
+      stale: false,
+    },
     ...{ drain: false, last_heartbeat: stamp(), created_at: stamp(), updated_at: stamp() },
   };
 }

@@ -15,7 +15,7 @@ export interface Tables extends PoolTables {
   quotas: Map<string, Quota>;
   claims: Map<string, StoredClaim>;
   warm: Map<string, PrewarmedRecord>;
-  workers: Map<string, Omit<WorkerRecord, 'active_sandboxes'>>;
+  workers: Map<string, Omit<WorkerRecord, 'active_sandboxes' | 'active_by_provider'>>;
   /** SHA-256 of the secret with which a worker claimed its id. */
   worker_claims: Map<string, string>;
   leases: Map<string, LeaseRecord>;

@@ -9,12 +9,11 @@ import { tooManyWorkers } from '../../../src/store/refusals.ts';
 import type { LeaseStore, WorkerRecord, WorkerStore } from '../../../src/store/seam/workers.ts';
 import { active, copy, type Tables } from './tables.ts';
 
-type Kept = Omit<WorkerRecord, 'active_sandboxes'>;
+type Kept = Omit<WorkerRecord, 'active_sandboxes' | 'active_by_provider'>;
 
 export function memoryWorkers(tables: Tables): WorkerStore {
   const { workers } = tables;
-  const shown = (worker: Kept): WorkerRecord =>
-    copy({ ...worker, active_sandboxes: activeOn(tables, worker.id) });
+  const shown = (worker: Kept): WorkerRecord => copy({ ...worker, ...use(tables, worker.id) });
   return {
     heard: async (id, said, at, { most, claim }) => {
       const known = workers.get(id);
@@ -83,6 +82,13 @@ export function memoryLeases({ leases, sandboxes }: Tables): LeaseStore {
       return copy(lease);
     },
   };
+}
+
+function use(tables: Tables, id: string) {
+  const active_by_provider: Record<string, number> = {};
+  for (const { worker_id, provider } of active(tables))
+    if (worker_id === id) active_by_provider[provider] = (active_by_provider[provider] ?? 0) + 1;
+  return { active_sandboxes: activeOn(tables, id), active_by_provider };
 }
 
 const activeOn = (tables: Tables, id: string) =>

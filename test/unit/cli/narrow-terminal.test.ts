@@ -134,22 +134,27 @@ const TABLES: readonly (readonly [string, () => string, readonly string[]])[] = 
   [
     'worker list',
     () =>
-      workerTable([
-        {
-          ...{
-            id: 'worker-1',
-            status: 'ready',
-            providers: ['container', 'userspace', 'microvm', 'hosted', 'custom'],
+      workerTable(
+        [
+          {
+            ...{
+              id: 'worker-1',
+              status: 'ready',
+              providers: ['container', 'userspace', 'microvm', 'hosted', 'custom'],
+            },
+            ...{
+              hostname: 'a-host.internal.example.com',
+              last_heartbeat: AT,
+              active_sandboxes: 3,
+              active_by_provider: { container: 2, microvm: 1 },
+              free_sandboxes: 7,
+              capacity: { max_sandboxes: 10, memory_mb: 65_536, vcpus: 32 },
+            },
           },
-          ...{
-            hostname: 'a-host.internal.example.com',
-            last_heartbeat: AT,
-            active_sandboxes: 3,
-            capacity: { max_sandboxes: 10 },
-          },
-        },
-      ] as never),
-    ['worker-1'],
+        ] as never,
+        NOW,
+      ),
+    ['worker-1', '3 of 10', 'GiB'],
   ],
   [
     'snapshot list',

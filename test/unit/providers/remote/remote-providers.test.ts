@@ -86,7 +86,7 @@ it('a valid answer of a worker starts a sandbox, under a token made for the call
   expect(there.received).not.toContain(SECRET);
 });
 
-it('warnings of a worker are passed on where they are sentences of ours, and nothing else of them', async () => {
+it('passes on warnings of a worker that are sentences of our providers, and nothing else', async () => {
   const warnings = [
     'Memory is 32 MB instead of 64.',
     `The image is read-only: bubblewrap does not support an overlay. ${MARK}`,
@@ -106,7 +106,7 @@ it('warnings of a worker are passed on where they are sentences of ours, and not
   ]);
 });
 
-it('a refusal of a strict spawn names the differences that this server knows', async () => {
+it('names the known differences in the refusal of a strict spawn', async () => {
   const refusal = (message: string) =>
     says('412 x', (id: string) => ({
       id,
@@ -126,7 +126,7 @@ it('a refusal of a strict spawn names the differences that this server knows', a
   }
 });
 
-it('every sentence that is passed on is one of a provider of ours', () => {
+it('passes on only sentences that a provider has', () => {
   const sources = ['src/providers', 'agent/src/init'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((file) => /\.(ts|c)$/.test(file) && !file.includes('remote/'))
@@ -161,7 +161,7 @@ describe.each<[string, (socket: Socket, id: string) => void]>([
       ['of another sandbox', { sandbox_id: 'sb-2' }],
       ['of another provider', { provider: 'container' }],
       ['of another worker than that of the lease', { worker_id: 'w2' }],
-      ['with more memory than asked for', { memory_mb: 65 }],
+      ['with more memory than asked for', { memory_mb: 129 }],
       ['with more processors than asked for', { vcpus: 2 }],
       ['with no memory', { memory_mb: 0 }],
       ['with a negative number of processors', { vcpus: -1 }],
@@ -214,16 +214,19 @@ it.each([
   ['bad_request', 'bad_request'],
   ['timeout', 'timeout'],
   ['provider_error', 'provider_error'],
-])('a worker that says %s is told as %s, by its id and without its words', async (said, told) => {
-  const answer = (id: string) => ({ id, worker_id: 'w1', error: { code: said, message: MARK } });
-  const { spawn } = await line(says('400 x', answer));
-  const error = await failure(spawn());
-  expectTyped(error, told);
-  expect(error).toMatchObject({
-    message: expect.stringMatching(/^Worker w1 /),
-    details: { worker_id: 'w1' },
-  });
-});
+])(
+  'the worker error %s is reported as %s, with the id of the worker and without its text',
+  async (said, told) => {
+    const answer = (id: string) => ({ id, worker_id: 'w1', error: { code: said, message: MARK } });
+    const { spawn } = await line(says('400 x', answer));
+    const error = await failure(spawn());
+    expectTyped(error, told);
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/^Worker w1 /),
+      details: { worker_id: 'w1' },
+    });
+  },
+);
 
 it.each(['401 x', '403 x', '503 x'])(
   'a status %s without a valid answer is reported as an unusable worker',
@@ -277,15 +280,18 @@ it.each([
   ['403 x', '{"code":"forbidden","message":"MARK"}', 'unavailable', 'Worker w1 does not accept our calls'],
   ['409 x', 'MARK', 'unavailable', 'Worker w1 did not open a session'],
   ['200 OK', 'MARK', 'unavailable', 'Worker w1 did not open a session'],
-])('a session refused with %s %s names the worker, without its words', async (status, body, code, words) => {
-  const there = await rawBackend((socket) =>
-    socket.write(httpAnswer(status, body.replace('MARK', MARK), ['content-type: application/json'])),
-  );
-  const remote = remoteProviders({ ...fakeDeps(), clock: realClock(), allowLoopback: true });
-  closing.push(there, remote);
-  const provider = remote.of({ id: 'w1', rpc_url: there.url, secret: SECRET }, 'userspace');
-  const ref = { id: 'sb-1', epoch: 1, runtime_id: 'r1', lease: LEASE };
-  const error = await failure(provider.attach(ref, AbortSignal.timeout(5000)));
-  expectTyped(error, code);
-  expect(error).toMatchObject({ message: expect.stringContaining(words), details: { worker_id: 'w1' } });
-});
+])(
+  'names the worker of a session refused with %s %s, without its text',
+  async (status, body, code, words) => {
+    const there = await rawBackend((socket) =>
+      socket.write(httpAnswer(status, body.replace('MARK', MARK), ['content-type: application/json'])),
+    );
+    const remote = remoteProviders({ ...fakeDeps(), clock: realClock(), allowLoopback: true });
+    closing.push(there, remote);
+    const provider = remote.of({ id: 'w1', rpc_url: there.url, secret: SECRET }, 'userspace');
+    const ref = { id: 'sb-1', epoch: 1, runtime_id: 'r1', lease: LEASE };
+    const error = await failure(provider.attach(ref, AbortSignal.timeout(5000)));
+    expectTyped(error, code);
+    expect(error).toMatchObject({ message: expect.stringContaining(words), details: { worker_id: 'w1' } });
+  },
+);
