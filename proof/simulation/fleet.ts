@@ -89,7 +89,13 @@ export class SimulatedWorker {
     };
     await sweep(parts);
     const capacity = { max_sandboxes: 0, memory_mb: 0, vcpus: 4 };
-    const facts = { hostname: this.id, version: '0.0.0', capacity, rpcUrl: `http://${this.id}:7424` };
+    const facts = {
+      hostname: this.id,
+      version: '0.0.0',
+      capacity,
+      labels: {},
+      rpcUrl: `http://${this.id}:7424`,
+    };
     const beats = heartbeats({ parts, facts, intervalMs: 30_000, random });
     const watch = watchHeld(parts);
     beats.start();

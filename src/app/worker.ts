@@ -170,7 +170,7 @@ async function surroundings(deps: WorkerProcessDeps): Promise<Surroundings> {
       heartbeatMs(config),
       credential.isOwn ? OWN_HEARTBEAT_MS : Number.POSITIVE_INFINITY,
     ),
-    facts: { hostname: hostname(), version, capacity },
+    facts: { hostname: hostname(), version, capacity, labels: config.worker.labels },
     close: () => changing.close(),
   };
 }

@@ -19,6 +19,11 @@ export const spawnFlags = {
     description: 'none disconnects the sandbox from all networks.',
     options: ['default', 'none'],
   }),
+  worker: Flags.string({ description: 'Run it on this worker only; local is the server itself.' }),
+  label: Flags.string({
+    description: 'Run it on a worker with this label only, KEY=VALUE; repeatable.',
+    multiple: true,
+  }),
 };
 
 export const templateFlag = Flags.string({
@@ -40,6 +45,8 @@ export interface SpawnFlags {
   metadata?: string[] | undefined;
   env?: string[] | undefined;
   network?: string | undefined;
+  worker?: string | undefined;
+  label?: string[] | undefined;
 }
 
 /** The spawn request of the flags; the server fills in the rest. */
@@ -54,6 +61,8 @@ export function spawnRequest(flags: SpawnFlags): SpawnRequest {
     metadata: flags.metadata && pairs(flags.metadata, '--metadata'),
     env: flags.env && pairs(flags.env, '--env'),
     network: flags.network,
+    worker_id: flags.worker,
+    worker_labels: flags.label && pairs(flags.label, '--label'),
     strict: flags.strict || undefined,
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -20,6 +20,8 @@ function providersOf({ providers, active_by_provider: counts = {} }: Worker): st
   return all.map((name) => (counts[name] ? `${name} ${counts[name]}` : name)).join(', ');
 }
 
+const labelsOf = ({ labels = {} }: Worker) => Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+
 const columns = (now: number): Column<Worker>[] => [
   { title: 'worker', value: ({ id }) => id },
   { title: 'status', value: stateOf },
@@ -28,6 +30,7 @@ const columns = (now: number): Column<Worker>[] => [
   { title: 'by provider', value: providersOf },
   { title: 'cpus', value: ({ capacity }) => known(capacity.vcpus), align: 'right' },
   { title: 'memory', value: memoryOf, align: 'right' },
+  { title: 'labels', value: (worker) => labelsOf(worker).join(', ') },
   { title: 'host', value: ({ hostname }) => hostname },
   { title: 'heartbeat', value: ({ last_heartbeat }) => age(last_heartbeat, now), align: 'right' },
 ];
@@ -51,6 +54,7 @@ export function workerFacts(worker: Worker): string {
     ['sandboxes', sandboxesOf(worker)],
     ['free', worker.free_sandboxes ?? 'unknown'],
     ['by provider', providersOf(worker)],
+    ['labels', labelsOf(worker)],
     ['memory, MB', known(capacity.memory_mb) ?? 'unknown'],
     ['processors', known(capacity.vcpus) ?? 'unknown'],
     ['last heartbeat', worker.last_heartbeat],

@@ -107,7 +107,7 @@ function refusal(
 ): AdmissionReason | undefined {
   if (unplaceable === 'provider_unknown') return unplaceable;
   if (facts.maxTtlMs > 0 && ttlMs > facts.maxTtlMs) return 'max_ttl';
-  if (unplaceable || facts.placement?.is_lost) return 'worker_unavailable';
+  if (unplaceable || facts.placement?.is_lost) return facts.placement?.unmet?.reason ?? 'worker_unavailable';
   if (reached(facts.active_sandboxes, facts.max_sandboxes)) return 'max_sandboxes';
   if (reached(facts.active_owner_sandboxes, facts.max_owner_sandboxes)) return 'max_sandboxes_per_owner';
   return hasRoom(facts) ? undefined : 'worker_capacity';
@@ -124,7 +124,8 @@ function words(reason: AdmissionReason, facts: Facts): string {
   const texts: Record<AdmissionReason, string> = {
     provider_unknown: 'The provider does not exist.',
     max_ttl: `ttl is over the maximum of ${formatDuration(facts.maxTtlMs)}.`,
-    worker_unavailable: 'Nothing can start sandboxes now.',
+    worker_mismatch: facts.placement?.unmet?.message ?? 'No worker fits the request.',
+    worker_unavailable: facts.placement?.unmet?.message ?? 'Nothing can start sandboxes now.',
     max_sandboxes: `All ${facts.max_sandboxes} sandboxes that this server allows are in use.`,
     max_sandboxes_per_owner: `All ${facts.max_owner_sandboxes} sandboxes that this owner may have are in use.`,
     worker_capacity:
@@ -150,5 +151,10 @@ export function isCapacityDenial({ reason }: Pick<AdmissionDecision, 'reason'>):
 
 /** True if no checked worker has capacity, whatever the other limits allow. */
 export function isPlaceless({ reason }: Pick<AdmissionDecision, 'reason'>): boolean {
-  return reason === 'worker_unavailable' || reason === 'worker_capacity';
+  return reason === 'worker_mismatch' || reason === 'worker_unavailable' || reason === 'worker_capacity';
+}
+
+/** Chooses between the denials of two providers: one that only lacks capacity is worth waiting for, otherwise the first counts. */
+export function betterDenial(first: AdmissionDecision, next: AdmissionDecision): AdmissionDecision {
+  return !isCapacityDenial(first) && isCapacityDenial(next) ? next : first;
 }

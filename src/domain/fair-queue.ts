@@ -6,6 +6,8 @@ import { exit, OwnerRotation, type OwnerTurn } from './owner-rotation.ts';
 export interface Waiting {
   owner: string;
   provider: string;
+  /** What it demands of its worker (`demandKey`): it may lack capacity that others have. */
+  demand?: string | undefined;
 }
 
 /**
@@ -99,18 +101,18 @@ export class FairQueue<T extends Waiting> {
   /** Marks that `entry` was next and did not fit: no entry with the same need is next until capacity is freed. */
   hold({ line, item }: QueueEntry<T>, lack: MissingCapacity): void {
     if (lack === 'all') this.#full = true;
-    else if (lack === 'provider') this.#turnsAt(item.provider).isFull = true;
+    else if (lack === 'provider') this.#turnsAt(roomOf(item)).isFull = true;
     else {
       exit(line);
       if (lack === 'owner') line.held = true;
-      else this.#shutOut(line, item.provider);
+      else this.#shutOut(line, roomOf(item));
     }
   }
 
   /** Capacity of this owner at this provider was freed. */
   freed({ owner, provider }: Waiting): void {
     this.#full = false;
-    this.#turnsAt(provider).freed();
+    for (const [room, turns] of this.#turns) if (providerOf(room) === provider) turns.freed();
     this.release(owner);
   }
 
@@ -130,9 +132,9 @@ export class FairQueue<T extends Waiting> {
   }
 
   /** True if a new entry would overtake another: one of its own owner, or one that only waits for its turn. */
-  mustWait({ owner, provider }: Waiting): boolean {
+  mustWait({ owner, ...item }: Waiting): boolean {
     if (this.#size === 0) return false;
-    if (this.#lines.has(owner) || this.#turnsAt(provider).hasWaiting) return true;
+    if (this.#lines.has(owner) || this.#turns.get(roomOf(item))?.hasWaiting) return true;
     return [...this.#turns.values()].some(({ isFull, hasWaiting }) => !isFull && hasWaiting);
   }
 
@@ -166,20 +168,34 @@ export class FairQueue<T extends Waiting> {
   }
 
   #enter(line: OwnerQueue<T>): void {
-    const provider = line.places.first?.value.item.provider ?? '';
-    this.#turnsAt(provider).enter(line, line.outsideOf === provider);
+    const first = line.places.first?.value.item;
+    const room = first ? roomOf(first) : '';
+    this.#turnsAt(room).enter(line, line.outsideOf === room);
   }
 
   /** Excludes the owner until a VM has capacity for it. Others continue because they may already have a VM. */
-  #shutOut(line: OwnerQueue<T>, provider: string): void {
-    line.outsideOf = provider;
-    this.#turnsAt(provider).isPoolFull = true;
+  #shutOut(line: OwnerQueue<T>, room: string): void {
+    line.outsideOf = room;
+    this.#turnsAt(room).isPoolFull = true;
     this.#enter(line);
   }
 
-  #turnsAt(provider: string): OwnerRotation<OwnerQueue<T>> {
-    const turns = this.#turns.get(provider) ?? new OwnerRotation<OwnerQueue<T>>();
-    this.#turns.set(provider, turns);
+  #turnsAt(room: string): OwnerRotation<OwnerQueue<T>> {
+    const turns = this.#turns.get(room) ?? new OwnerRotation<OwnerQueue<T>>();
+    this.#turns.set(room, turns);
     return turns;
   }
 }
+
+/** Demands share so many rotations of a provider, so that their number stays bounded. */
+const ROOMS = 64;
+
+/** The rotation of an item: one for its provider, and others for those that demand certain workers. */
+function roomOf({ provider, demand }: Omit<Waiting, 'owner'>): string {
+  if (demand === undefined) return provider;
+  let hash = 0;
+  for (const char of demand) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 1_000_003;
+  return `${provider} ${hash % ROOMS}`;
+}
+
+const providerOf = (room: string) => room.split(' ', 1)[0];

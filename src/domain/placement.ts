@@ -1,6 +1,7 @@
 // Which worker a sandbox goes to (docs/design/api.md#workers): this server while it has room, then the least loaded of
 // the others.
 import type { EventDraft } from '../schema/event.ts';
+import type { Unmet, WorkerDemand } from './worker-demand.ts';
 import { LOCAL_WORKER } from './worker-id.ts';
 
 /** What is known before the workers are looked at. */
@@ -13,6 +14,8 @@ export interface PlacementLimits {
   remote: boolean;
   /** Only workers whose sandboxes can be used, since it has setup commands. */
   sessions: boolean;
+  /** What the spawn demands of its worker. */
+  demand?: WorkerDemand | undefined;
   /** When the lease of another worker ends, unless renewed. */
   lease_until: string;
 }
@@ -33,6 +36,8 @@ export interface Placement {
   eligible: number;
   /** No worker could run it, were there room. */
   is_lost: boolean;
+  /** Why no worker could run it; only with a demand. */
+  unmet?: Unmet;
 }
 
 /** The load of a worker that does not say how much it holds is taken as if it held so many. */

@@ -2,6 +2,7 @@
 // values win.
 import type { SpawnRequest } from '../schema/sandbox.ts';
 import type { Template } from '../schema/template.ts';
+import { MOST_LABELS } from '../schema/worker-labels.ts';
 import { ServiceError } from './errors.ts';
 
 const MAX_LABELS = 64;
@@ -14,7 +15,8 @@ export const MASKED = '***';
  * Completes `request` with the template's values. Throws `bad_request` for an image, which only the template can set.
  */
 export function templateRequest(template: Template, request: SpawnRequest): SpawnRequest {
-  const { image, provider, memory_mb, vcpus, ttl, network, metadata, env } = template;
+  const { image, provider, memory_mb, vcpus, ttl, network, metadata, env, worker_id, worker_labels } =
+    template;
   if (request.image !== undefined)
     throw new ServiceError('bad_request', 'image cannot be combined with template.', {
       remedy: 'Remove one of them.',
@@ -26,7 +28,9 @@ export function templateRequest(template: Template, request: SpawnRequest): Spaw
     ttl,
     ...(provider !== undefined && { provider }),
     ...(network !== undefined && { network }),
+    ...(worker_id !== undefined && { worker_id }),
     ...request,
+    worker_labels: joined({ ...worker_labels, ...request.worker_labels }, MOST_LABELS, 'worker_labels'),
     metadata: joined({ ...metadata, ...request.metadata }, MAX_LABELS, 'metadata'),
     env: joined({ ...env, ...request.env }, MAX_VARIABLES, 'env'),
   };

@@ -5,6 +5,7 @@ import { type Static, Type } from 'typebox';
 export const ADMISSION_REASONS = [
   'provider_unknown',
   'max_ttl',
+  'worker_mismatch',
   'worker_unavailable',
   'max_sandboxes',
   'max_sandboxes_per_owner',

@@ -1,5 +1,6 @@
 // The section `worker` of the configuration: settings of `svc worker`, and of the server about its workers.
 import { duration, flag, section, text, WORKER_ID } from './config-kinds.ts';
+import { workerLabels } from './worker-labels.ts';
 
 const WorkerTls = section('TLS for calls from the server to workers.', {
   cert_file: text('', 'PEM file of the client certificate.'),
@@ -18,6 +19,10 @@ export const WorkerConfig = section(
     listen_addr: text(
       'auto',
       'Address on which this worker accepts calls, as host:port. auto means a free port of loopback for a control plane on this machine, otherwise port 7424 of the address from which this host reaches it; empty accepts none.',
+    ),
+    labels: workerLabels(
+      'Labels of this worker, such as gpu: a100; a spawn can ask for them with worker_labels. On a server, the labels of local.',
+      { default: {} },
     ),
     advertise_url: text('', 'URL at which the server calls this worker; empty derives it from listen_addr.'),
     heartbeat_interval: duration('30s', 'Heartbeat interval; at least 1s.'),

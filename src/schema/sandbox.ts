@@ -1,9 +1,11 @@
 // The sandbox object, the spawn request and the list query (docs/design/api.md#sandboxes).
 import { type Static, Type } from 'typebox';
 import { actorField } from './actor.ts';
+import { WORKER_ID } from './config-kinds.ts';
 import { DESCRIBED, described } from './described.ts';
 import { SANDBOX_STATES } from './sandbox-states.ts';
 import { Cursor, duration, EnvValue, Image, Owner, PositiveDuration } from './text-rules.ts';
+import { workerLabels } from './worker-labels.ts';
 
 export const END_REASONS = [
   'destroyed',
@@ -41,6 +43,17 @@ export const Env = Type.Record(
   },
 );
 
+/** In a spawn and in a template. */
+const placement = {
+  worker_id: Type.Optional(
+    Type.String({
+      pattern: WORKER_ID,
+      description: 'The only worker that may run it; local is the server itself.',
+    }),
+  ),
+  worker_labels: Type.Optional(workerLabels('Only workers with all of these labels may run it.')),
+};
+
 const life = (description: string) =>
   duration(`${description} A duration such as 90s, 30m or 1h30m.`, PositiveDuration);
 
@@ -77,6 +90,7 @@ export const SpawnRequest = Type.Object(
         description: 'Template for the values that are omitted here; cannot be combined with image.',
       }),
     ),
+    ...placement,
     strict: Type.Optional(
       Type.Boolean({
         description:

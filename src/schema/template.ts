@@ -5,7 +5,7 @@ import { Env, Metadata, SpawnRequest } from './sandbox.ts';
 import { CommandLine, Cursor, Image } from './text-rules.ts';
 
 const { image: _image, template: _template, ...overrides } = SpawnRequest.properties;
-const { provider, memory_mb, vcpus, ttl, network } = overrides;
+const { provider, memory_mb, vcpus, ttl, network, worker_id, worker_labels } = overrides;
 
 export const TEMPLATE_NAME = '^[a-z0-9][a-z0-9._-]{0,62}$';
 
@@ -25,6 +25,8 @@ const facts = {
   vcpus,
   ttl,
   network,
+  worker_id,
+  worker_labels,
   metadata: Type.Optional(Metadata),
   env: Type.Optional(Env),
   setup: Type.Optional(
@@ -77,6 +79,8 @@ export const Template = Type.Object(
     vcpus: Type.Integer(),
     ttl: Type.String(),
     network: Type.Optional(Type.Enum(['default', 'none'])),
+    worker_id: Type.Optional(Type.String({ description: 'The only worker for sandboxes spawned from it.' })),
+    worker_labels: texts('Labels that a worker needs for sandboxes spawned from it.'),
     metadata: texts('Labels of sandboxes spawned from it.'),
     env: texts('Environment of each exec; values are shown as *** except to admin keys.'),
     setup: Type.Optional(Type.Array(Type.String())),

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { WORKER_ID } from './config-kinds.ts';
 import { Lease } from './lease.ts';
 import { duration, PositiveDuration } from './text-rules.ts';
+import { workerLabels } from './worker-labels.ts';
 
 export const WORKER_STATUSES = ['online', 'draining', 'offline'] as const;
 export type WorkerStatus = (typeof WORKER_STATUSES)[number];
@@ -43,6 +44,7 @@ export const HeartbeatBody = Type.Object(
     providers: Type.Optional(names('Providers that can currently start sandboxes.')),
     capabilities: Type.Optional(names('Capabilities of the worker.')),
     capacity: Type.Optional(Capacity),
+    labels: Type.Optional(workerLabels('Labels of the worker; all of them, as those before are replaced.')),
     rpc_url: Type.Optional(RpcUrl),
     version: Type.Optional(Type.String({ maxLength: 64 })),
   },
@@ -61,6 +63,9 @@ export const Worker = Type.Object(
       { max_sandboxes: Type.Integer(), memory_mb: Type.Integer(), vcpus: Type.Integer() },
       { additionalProperties: false, description: '0 is unknown.' },
     ),
+    labels: Type.Record(Type.String({ pattern: '^[\\s\\S]*$' }), Type.String(), {
+      description: 'Labels from its configuration.',
+    }),
     rpc_url: Type.Optional(Type.String()),
     version: Type.Optional(Type.String()),
     active_sandboxes: Type.Integer({ description: 'Sandboxes on the worker that have not ended.' }),

@@ -17,6 +17,7 @@ export interface WorkerFacts {
   hostname: string;
   version: string;
   capacity: Capacity;
+  labels: Record<string, string>;
   /** The URL for calls; empty if the worker accepts none, undefined to leave the known one unchanged. */
   rpcUrl: string | undefined;
 }
@@ -97,7 +98,7 @@ function pauseMs({ intervalMs, random }: HeartbeatDeps, failures: number): numbe
 
 async function bodyOf(
   parts: HeartbeatParts,
-  { hostname, version, capacity, rpcUrl }: WorkerFacts,
+  { hostname, version, capacity, labels, rpcUrl }: WorkerFacts,
 ): Promise<HeartbeatBody> {
   const probed = await Promise.all(
     parts.providers.all.map(async (provider) => ({ provider, report: await provider.probe(unaborted()) })),
@@ -107,6 +108,7 @@ async function bodyOf(
     hostname,
     version,
     capacity,
+    labels,
     status: parts.draining.isDraining ? 'draining' : 'online',
     providers: healthy.map(({ kind }) => kind),
     capabilities: capabilitiesOf(healthy, parts.sessionsAllowed),

@@ -1,6 +1,7 @@
 // The contract of stores: workers, the choice among them with a reservation, and leases.
 import { expect, it } from 'vitest';
 import type { AdmissionLimits } from '../../src/domain/admission.ts';
+import type { PlacementLimits } from '../../src/domain/placement.ts';
 import type { HeartbeatBody } from '../../src/schema/worker.ts';
 import type { SandboxRecord } from '../../src/store/store.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
@@ -16,6 +17,7 @@ const PLACEMENT = {
 };
 const REMOTE: HeartbeatBody = {
   ...{ hostname: 'h', status: 'online', providers: ['userspace'], capabilities: ['exec'] },
+  labels: { gpu: 'a100', zone: 'b' },
   ...{ capacity: { max_sandboxes: 2, memory_mb: 8, vcpus: 4 }, rpc_url: 'http://10.0.0.2:1', version: '1' },
 };
 
@@ -119,7 +121,7 @@ export function workers({ store }: Given): void {
 export function placing({ store, change }: Given): void {
   const heard = (id: string, said: HeartbeatBody = {}, at = stamp()) =>
     store().workers.heard(id, { ...REMOTE, ...said }, at, MOST);
-  const reserve = async (placement: Partial<typeof PLACEMENT> = {}, more: Partial<AdmissionLimits> = {}) => {
+  const reserve = async (placement: Partial<PlacementLimits> = {}, more: Partial<AdmissionLimits> = {}) => {
     const row = sandboxRecord();
     const limits = { ...NO_CAP, ...more, placement: { ...PLACEMENT, ...placement } };
     const events = [eventDraft({ sandbox_id: row.id, data: { worker_id: 'local' } })];
@@ -158,6 +160,36 @@ export function placing({ store, change }: Given): void {
     await store().workers.heard('local', {}, stamp(), MOST);
     await store().workers.drain('local', true, stamp());
     expect(await placeOf()).toBe('worker_capacity');
+  });
+
+  it('takes only a worker that meets the demand, and says why none does', async () => {
+    await heard('a');
+    await heard('b', { labels: { gpu: 't4' } });
+    await store().workers.heard('local', { labels: { zone: 'here' } }, stamp(), MOST);
+    expect(await placeOf({ demand: { worker_id: 'b' } })).toBe('b');
+    expect(await placeOf({ demand: { labels: { gpu: 'a100', zone: 'b' } } })).toBe('a');
+    expect(await placeOf({ demand: { labels: { zone: 'here' } } })).toBe('local');
+    const why = async (demand: PlacementLimits['demand']) => {
+      const made = await reserve({ demand });
+      return made.kind === 'denied' ? [made.decision.reason, made.decision.message] : made.kind;
+    };
+    expect(await why({ labels: { gpu: 'h100' } })).toEqual([
+      'worker_mismatch',
+      'No worker has the label gpu=h100. Existing labels: gpu=a100, gpu=t4, zone=b, zone=here.',
+    ]);
+    expect(await why({ worker_id: 'c' })).toEqual(['worker_mismatch', 'There is no worker c.']);
+    await heard('a', { providers: ['container'] });
+    expect(await why({ worker_id: 'a' })).toEqual([
+      'worker_mismatch',
+      'Worker a lacks provider userspace; offered: container.',
+    ]);
+    await heard('b', {}, stamp(-60));
+    expect(await why({ worker_id: 'b' })).toEqual([
+      'worker_unavailable',
+      'Worker b is offline, draining, or cannot be called.',
+    ]);
+    await store().workers.drain('local', true, stamp());
+    expect((await why({ worker_id: 'local', labels: { zone: 'here' } }))[0]).toBe('worker_mismatch');
   });
 
   it('writes row, lease and events of the worker that was chosen', async () => {

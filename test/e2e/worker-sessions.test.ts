@@ -31,6 +31,7 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
     return { status: answer.status, body: answer.status === 204 ? undefined : await answer.json() };
   };
   const workers = async () => (await api('GET', '/workers')).body as Worker[];
+  const svc = (...args: string[]) => runCli([...args, '--server', server.url], server.env);
   const startWorker = (env: Record<string, string> = {}) => {
     const args = [
       'worker',
@@ -47,7 +48,8 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
       HOME: join(server.home, 'worker'),
       SVC_DATABASE_PATH: join(server.home, 'worker', 'w.db'),
     };
-    const all = { PATH: process.env.PATH, ...server.env, ...home, ...SECRET, ...env };
+    const labels = { SVC_WORKER_LABELS: '{"gpu": "a100"}' };
+    const all = { PATH: process.env.PATH, ...server.env, ...home, ...SECRET, ...labels, ...env };
     return spawn(process.execPath, [cli, ...args], { env: all, stdio: 'ignore' });
   };
 
@@ -155,7 +157,6 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
   });
 
   it('is shown with its worker, which shows what it holds', async () => {
-    const svc = (...args: string[]) => runCli([...args, '--server', server.url], server.env);
     const list = (await svc('sandbox', 'list')).stdout;
     expect(list.split('\n')[0]).toContain('WORKER');
     expect(list).toMatch(new RegExp(`^${sandbox.id} .* w1 `, 'm'));
@@ -185,6 +186,26 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
     await until('the worker takes sandboxes', async () =>
       (await workers()).some(({ id, status }) => id === 'w1' && status === 'online'),
     );
+  });
+
+  it('is placed by the name and the labels of its worker, or refused with the reason', async () => {
+    const create = (...more: string[]) => svc('sandbox', 'create', '--json', ...more);
+    const { worker_id, id } = JSON.parse((await create('--label', 'gpu=a100')).stdout);
+    expect(worker_id).toBe('w1');
+    await client.destroy(id);
+    const refused = await create('--label', 'gpu=h100');
+    expect(refused.code).toBe(5);
+    expect(JSON.parse(refused.stdout).error).toMatchObject({
+      ...{ code: 'precondition_failed', details: { reason: 'worker_mismatch' } },
+      message: expect.stringContaining('No worker has the label gpu=h100. Existing labels: gpu=a100.'),
+    });
+    expect((await svc('sandbox', 'create', '--worker', 'w9')).stderr).toContain('There is no worker w9.');
+    const draining = await svc('sandbox', 'create', '--worker', 'local');
+    expect(draining).toMatchObject({ code: 8, stderr: expect.stringContaining('Worker local is draining') });
+    const asked = await svc('sandbox', 'admission', '--label', 'gpu=h100');
+    expect(asked.stdout).toContain('No worker has the label gpu=h100.');
+    expect((await svc('worker', 'list')).stdout).toContain('gpu=a100');
+    expect(await api('POST', '/sandboxes', { worker_labels: { 'a b': 'c' } })).toMatchObject({ status: 400 });
   });
 
   it('goes on with a command while its end is moved', async () => {

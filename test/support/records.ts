@@ -50,6 +50,7 @@ export function templateRecord(facts: Partial<TemplateRecord> = {}): TemplateRec
     memory_mb: 256,
     vcpus: 1,
     ttl: '30m',
+    worker_labels: {},
     metadata: {},
     env: {},
     setup: [],

@@ -57,9 +57,9 @@ export class SpawnQueue {
    */
   async admit<T>(applicant: Applicant<T>, signal?: AbortSignal): Promise<T> {
     if (this.#closed) throw stopping();
-    const { owner_id: owner = '', provider } = applicant;
+    const { owner_id: owner = '', provider, demand } = applicant;
     const queues = this.#settings.overflow === 'queue';
-    if (queues && this.#fair.mustWait({ owner, provider }))
+    if (queues && this.#fair.mustWait({ owner, provider, demand }))
       return this.#wait(applicant, BEHIND_OTHERS, signal);
     const tried = await applicant.attempt(false);
     if ('admitted' in tried) return tried.admitted;

@@ -40,6 +40,11 @@ export function admissionRefused(decision: AdmissionDecision): ServiceError {
   const { active_owner_sandboxes, max_owner_sandboxes, maxTtlMs } = decision;
   if (reason === 'max_ttl') return ttlRefused(maxTtlMs);
   const ofOwner = reason === 'max_sandboxes_per_owner' && { active_owner_sandboxes, max_owner_sandboxes };
+  if (reason === 'worker_mismatch')
+    return new ServiceError('precondition_failed', message, {
+      remedy: 'Change or omit worker_id and worker_labels. List workers to see their providers and labels.',
+      details: { reason },
+    });
   const isLost = reason === 'worker_unavailable';
   return new ServiceError(isLost || reason === 'pool_full' ? 'unavailable' : 'resource_limit', message, {
     remedy: isLost

@@ -11,6 +11,8 @@ export interface Applicant<T> {
   /** Who asked, for events. */
   actor: string;
   provider: string;
+  /** What it demands of its worker; see `Waiting`. */
+  demand?: string | undefined;
   /** `hasWaited`: time has passed since the spawn was queued. */
   attempt(hasWaited: boolean): Promise<Attempt<T>>;
 }
@@ -28,6 +30,7 @@ export class Ticket {
   readonly owner: string;
   readonly actor: string;
   readonly provider: string;
+  readonly demand: string | undefined;
   /** Its entry in the queue; set when it joins. */
   place: QueueEntry<Ticket> | undefined;
   /** Its wait; set while it is queued. */
@@ -41,6 +44,7 @@ export class Ticket {
     this.owner = applicant.owner_id ?? '';
     this.actor = applicant.actor;
     this.provider = applicant.provider;
+    this.demand = applicant.demand;
     this.#applicant = applicant;
     this.#waiter = waiter;
     waiter.signal?.addEventListener('abort', this);

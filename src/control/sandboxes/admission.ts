@@ -4,6 +4,7 @@ import {
   type AdmissionDecision,
   type AdmissionLimits,
   type AdmissionRequest,
+  betterDenial,
   isCapacityDenial,
   isPlaceless,
   requestOfRow,
@@ -13,6 +14,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import { asServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { lifeMs } from '../../domain/ttl.ts';
+import { demandOf } from '../../domain/worker-demand.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { AdmissionDecision as Shown } from '../../schema/admission.ts';
@@ -49,14 +51,17 @@ export async function admissionOf(
   const { wanted, limits, others } = await questionOf(deps, { ...full, asksNetwork }, caller);
   const decision = await sandboxes.admission(wanted, limits);
   if (!isPlaceless(decision)) return shown(wanted.provider, decision, queue);
+  let best = { provider: wanted.provider, decision };
+  const plan = { setup: full.setup, demand: demandOf(full.request) };
   // As in a spawn: where the chosen provider has no capacity, another may have some.
   for (const provider of await others()) {
-    const placement = placementOf(deps, full, provider);
+    const placement = placementOf(deps, plan, provider);
     const next = { ...wanted, provider: provider.kind };
     const answer = await sandboxes.admission(next, { ...settings.limits(provider.kind), placement });
     if (answer.allowed) return shown(provider.kind, answer, queue);
+    if (betterDenial(best.decision, answer) === answer) best = { provider: provider.kind, decision: answer };
   }
-  return shown(wanted.provider, decision, queue);
+  return shown(best.provider, best.decision, queue);
 }
 
 /** What the store is to decide; `others` are the providers to try next. */

@@ -6,6 +6,7 @@ import { parseImage } from '../../domain/image.ts';
 import { parseOwner } from '../../domain/owner.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { lifeMs } from '../../domain/ttl.ts';
+import { demandOf, type WorkerDemand } from '../../domain/worker-demand.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { SandboxRecord } from '../../store/store.ts';
@@ -19,6 +20,8 @@ export interface SpawnPlan extends RuntimePlan {
   vcpus: number;
   /** Commands that run before the sandbox is `running`. */
   setup: readonly string[];
+  /** What it demands of its worker. */
+  demand?: WorkerDemand | undefined;
 }
 
 export interface PlanFacts {
@@ -73,7 +76,8 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
     ...(isShared ? sharedWarnings(request, row) : vcpuWarning(request.vcpus, vcpus)),
     ...networkWarning(facts),
   ];
-  return { row, image, warnings, strict: request.strict ?? false, vcpus: wanted, setup: facts.setup };
+  const strict = request.strict ?? false;
+  return { row, image, warnings, strict, vcpus: wanted, setup: facts.setup, demand: demandOf(request) };
 }
 
 /** What a sandbox in a shared VM cannot have of its own (docs/design/api.md#pool). */

@@ -100,9 +100,9 @@ function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
 /** In a pool this server runs all sandboxes. Setup commands need a worker with sessions. */
 export function placementOf(
   { fleet, settings }: Pick<ReserveDeps, 'fleet' | 'settings'>,
-  { setup }: Pick<SpawnPlan, 'setup'>,
+  { setup, demand }: Pick<SpawnPlan, 'setup' | 'demand'>,
   provider: Provider,
 ): PlacementLimits {
   const remote = settings.pool === undefined;
-  return fleet.placement({ local: isLocal(provider), remote, sessions: setup.length > 0 });
+  return fleet.placement({ local: isLocal(provider), remote, sessions: setup.length > 0, demand });
 }

@@ -2,10 +2,12 @@
 // reserve.ts) → start (start.ts) → answer. With an Idempotency-Key a spawn finishes even when the client disconnects,
 // since it may ask again; without one the sandbox is ended, since no client knows its id.
 import type { SystemActor } from '../../domain/actor.ts';
-import { isCapacityDenial, isPlaceless, requestOfRow } from '../../domain/admission.ts';
+import { betterDenial, isPlaceless, requestOfRow } from '../../domain/admission.ts';
 import { defined } from '../../domain/defined.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { ttlRefused } from '../../domain/ttl.ts';
+import { demandKey } from '../../domain/worker-demand.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateStore } from '../../store/seam/templates.ts';
@@ -130,7 +132,8 @@ export class Spawner {
     if (maxTtlMs > 0 && requestOfRow(first.row).ttlMs > maxTtlMs) throw ttlRefused(maxTtlMs);
     await refuseLocally(this.#deps, first, provider);
     const reserve = (plan: SpawnPlan, provider: Provider) => {
-      const hasWarm = template && template.prewarm > 0 && !settings.pool;
+      const mayBeLocal = (plan.demand?.worker_id ?? LOCAL_WORKER) === LOCAL_WORKER;
+      const hasWarm = template && template.prewarm > 0 && !settings.pool && mayBeLocal;
       const shape = hasWarm ? shapeOf(template, plan) : undefined;
       return reserveSandbox(this.#deps, { plan, provider, shape, claim });
     };
@@ -141,7 +144,8 @@ export class Spawner {
       const planOf = (each: Provider) => (hasWaited || each !== provider ? planned(each, now) : first);
       return firstReservation((each) => reserve(planOf(each), each), provider, others);
     };
-    return { owner_id, actor: caller.actor, provider: provider.kind, attempt };
+    const demand = first.demand && demandKey(first.demand);
+    return { owner_id, actor: caller.actor, provider: provider.kind, demand, attempt };
   }
 }
 
@@ -156,8 +160,7 @@ async function firstReservation(
   for (const other of await others()) {
     const next = await reserve(other);
     if ('admitted' in next) return next;
-    // A provider that only lacks capacity is worth waiting for.
-    if (!isCapacityDenial(came.denied)) came = next;
+    came = { denied: betterDenial(came.denied, next.denied) };
   }
   return came;
 }

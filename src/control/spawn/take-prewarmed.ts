@@ -57,7 +57,8 @@ export async function takePrewarmed(
   }
   if (!(await givenDeadline(deps, entry, row.expires_at))) return undefined;
   const sandbox = sandboxView(row);
-  const reservation = await reserve(deps, row, entry, { claim, response: JSON.stringify(sandbox) });
+  const kept = { claim, response: JSON.stringify(sandbox), demand: plan.demand };
+  const reservation = await reserve(deps, row, entry, kept);
   if (reservation.kind === 'reserved') {
     deps.prewarm.claimed(entry);
     deps.publisher.committed(reservation.events);
@@ -102,12 +103,16 @@ async function reserve(
   { sandboxes, prewarm, publisher, settings, fleet }: TakePrewarmedDeps,
   row: SandboxRecord,
   entry: PrewarmEntry,
-  { claim, response }: { claim: IdempotencyClaim | undefined; response: string },
+  {
+    claim,
+    response,
+    demand,
+  }: Pick<SpawnPlan, 'demand'> & { claim: IdempotencyClaim | undefined; response: string },
 ): Promise<Reservation> {
   const types = ['sandbox.created', 'sandbox.running'] as const;
   const events = types.map((type) => publisher.draft(type, row, row.created_by));
   try {
-    const placement = fleet.placement({ local: true, remote: false, sessions: false });
+    const placement = fleet.placement({ local: true, remote: false, sessions: false, demand });
     const limits = { ...settings.limits(row.provider as ProviderKind), placement };
     return await sandboxes.reserve({ sandbox: row, limits, events, claim, warm: { response } });
   } catch (error) {

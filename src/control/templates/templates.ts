@@ -166,9 +166,10 @@ export function refuseChange(rules: OwnerRules, caller: Caller, { owner_id }: Te
 
 /** Empty maps and lists are left out; values of `env` are for admin keys. */
 export function templateView(template: TemplateRecord, { role }: Caller): Template {
-  const { metadata, env, setup, ...rest } = template;
+  const { metadata, env, setup, worker_labels, ...rest } = template;
   return {
     ...rest,
+    ...(Object.keys(worker_labels).length > 0 && { worker_labels }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
     ...(Object.keys(env).length > 0 && { env: role === 'admin' ? env : maskedEnv(env) }),
     ...(setup.length > 0 && { setup }),

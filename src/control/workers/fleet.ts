@@ -47,7 +47,7 @@ export interface Fleet {
   /** The address of a worker; undefined where this server calls no workers, or cannot call this one. */
   callee(worker: Pick<WorkerRecord, 'id' | 'rpc_url'>): RemoteWorker | undefined;
   /** Where a sandbox may run now; `local`: this server could run it, `remote`: other workers could. */
-  placement(where: { local: boolean; remote: boolean; sessions: boolean }): PlacementLimits;
+  placement(where: Pick<PlacementLimits, 'local' | 'remote' | 'sessions' | 'demand'>): PlacementLimits;
   /** The providers of workers that can be called. */
   offered(): Promise<ReadonlySet<string>>;
   /** Makes the worker of the row renew its lease and apply its deadline. */
@@ -58,7 +58,7 @@ export interface Fleet {
 
 export function fleetOf(deps: FleetDeps): Fleet {
   const { config, store, remote, clock } = deps;
-  const { heartbeat_interval } = config.current().worker;
+  const { heartbeat_interval, labels } = config.current().worker;
   const terms = workerTerms(parseDuration(heartbeat_interval, 'worker.heartbeat_interval'));
   const secrets = new WorkerSecrets(config, clock);
   const leases = new Leases({ leases: store.leases, sandboxes: store.sandboxes, secrets, terms, clock });
@@ -78,11 +78,12 @@ export function fleetOf(deps: FleetDeps): Fleet {
       const known = abilities.get(worker_id);
       return known !== undefined && workerCapabilities(known, provider).includes(capability);
     },
-    local: localWorker(given),
+    local: localWorker({ ...given, labels }),
     stats: workerStats(given),
-    placement: ({ local, remote: others, sessions }) => ({
+    placement: ({ local, remote: others, sessions, demand }) => ({
       local,
       sessions,
+      demand,
       remote: others && remote !== undefined,
       lease_until: leases.until(),
       heartbeat_after: new Date(clock.now() - terms.staleMs).toISOString(),

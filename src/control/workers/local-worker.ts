@@ -13,6 +13,7 @@ export interface LocalWorkerDeps {
   terms: Pick<WorkerTerms, 'heartbeatMs'>;
   host: { cpus: number; memoryMb?: number; hostname?: string };
   version: string;
+  labels: Record<string, string>;
   clock: Clock;
   logger: Logger;
 }
@@ -32,12 +33,13 @@ export function localWorker(deps: LocalWorkerDeps): Periodic {
   });
 }
 
-function localHeartbeat({ providers, host, version }: LocalWorkerDeps): HeartbeatBody {
+function localHeartbeat({ providers, host, version, labels }: LocalWorkerDeps): HeartbeatBody {
   const capabilities = new Set(providers.all.flatMap((provider) => provider.capabilities));
   return {
     hostname: host.hostname ?? '',
     status: 'online',
     version,
+    labels,
     providers: providers.all.map(({ kind }) => kind),
     capabilities: [...capabilities].sort(),
     capacity: { max_sandboxes: 0, memory_mb: host.memoryMb ?? 0, vcpus: host.cpus },

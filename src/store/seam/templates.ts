@@ -3,7 +3,8 @@ import type { TemplateKey } from '../../domain/template-key.ts';
 import type { Template } from '../../schema/template.ts';
 
 /** A template without an `owner_id` is shared. */
-export interface TemplateRecord extends Omit<Template, 'metadata' | 'env' | 'setup'> {
+export interface TemplateRecord extends Omit<Template, 'metadata' | 'env' | 'setup' | 'worker_labels'> {
+  worker_labels: Record<string, string>;
   metadata: Record<string, string>;
   env: Record<string, string>;
   setup: string[];

@@ -19,6 +19,7 @@ import { EXECS } from './migrations/0014-execs.ts';
 import { KEYS } from './migrations/0015-keys.ts';
 import { WORKER_SECRETS } from './migrations/0016-worker-secrets.ts';
 import { REPLICAS } from './migrations/0017-replicas.ts';
+import { WORKER_LABELS } from './migrations/0018-worker-labels.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -38,6 +39,7 @@ const MIGRATIONS: readonly string[] = [
   KEYS,
   WORKER_SECRETS,
   REPLICAS,
+  WORKER_LABELS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

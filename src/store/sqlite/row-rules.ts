@@ -34,6 +34,7 @@ const shape = {
   memory_mb: count(1, 1_048_576),
   vcpus: count(1, KIB),
 };
+const labels = jsonObject(8 * KIB);
 const maps = {
   metadata: pairs({ key: '^[\\s\\S]{0,64}$', mostOfValue: KIB, most: 64 }),
   env: pairs({ key: '^[A-Za-z_][A-Za-z0-9_]{0,255}$', mostOfValue: 131_000, most: 256 }),
@@ -123,6 +124,8 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       provider: optional(provider),
       ttl: duration,
       network: optional(network),
+      worker_id: optional(workerId),
+      worker_labels: labels,
       ...maps,
       setup: names(64, 65_536),
       prewarm: count(0, 1000),
@@ -168,6 +171,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       status: oneOf(WORKER_STATUSES),
       providers: names(64, 64),
       capabilities: names(64, 64),
+      labels,
       max_sandboxes: room,
       memory_mb: room,
       vcpus: room,

@@ -21,13 +21,15 @@ const FACTS = [
   'vcpus',
   'ttl',
   'network',
+  'worker_id',
+  'worker_labels',
   'metadata',
   'env',
   'setup',
   'prewarm',
 ] as const satisfies readonly (keyof TemplateFacts)[];
 const COLUMNS = ['owner_id', 'name', 'version', ...FACTS, 'created_at', 'updated_at'];
-const OPTIONAL = ['description', 'provider', 'network'] as const;
+const OPTIONAL = ['description', 'provider', 'network', 'worker_id'] as const;
 
 type FactsRow = { [K in (typeof FACTS)[number]]: string | number | null };
 /** The owner of a shared one. */
@@ -115,6 +117,7 @@ function toRow(facts: TemplateFacts): FactsRow {
     description = null,
     provider = null,
     network = null,
+    worker_id = null,
     image,
     memory_mb,
     vcpus,
@@ -122,13 +125,35 @@ function toRow(facts: TemplateFacts): FactsRow {
     prewarm,
   } = facts;
   const [metadata, env, setup] = [toPairs(facts.metadata), toPairs(facts.env), JSON.stringify(facts.setup)];
-  return { description, image, provider, memory_mb, vcpus, ttl, network, metadata, env, setup, prewarm };
+  const worker_labels = JSON.stringify(facts.worker_labels);
+  return {
+    description,
+    image,
+    provider,
+    memory_mb,
+    vcpus,
+    ttl,
+    network,
+    worker_id,
+    worker_labels,
+    metadata,
+    env,
+    setup,
+    prewarm,
+  };
 }
 
 function fromRow({ owner_id, ...row }: TemplateRow): TemplateRecord {
   const [metadata, env] = [fromPairs(String(row.metadata)), fromPairs(String(row.env))];
   const owner = owner_id === NOBODY ? {} : { owner_id };
-  const record = { ...row, ...owner, metadata, env, setup: parse(String(row.setup)) };
+  const record = {
+    ...row,
+    ...owner,
+    metadata,
+    env,
+    setup: parse(String(row.setup)),
+    worker_labels: parse(String(row.worker_labels)),
+  };
   for (const column of OPTIONAL)
     if (record[column] === null) delete (record as { [K in (typeof OPTIONAL)[number]]?: unknown })[column];
   return record as TemplateRecord;

@@ -7,6 +7,8 @@ import {
   placeSandbox,
 } from '../../domain/placement.ts';
 import { SESSIONS } from '../../domain/worker-capabilities.ts';
+import { type KnownWorker, meets, unmetDemand } from '../../domain/worker-demand.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import { workerIdTaken } from '../../domain/worker-secret.ts';
 import type { HeartbeatBody, WorkerStatus } from '../../schema/worker.ts';
 import { tooManyWorkers } from '../refusals.ts';
@@ -20,6 +22,7 @@ interface WorkerRow {
   status: string;
   providers: string;
   capabilities: string;
+  labels: string;
   max_sandboxes: number;
   memory_mb: number;
   vcpus: number;
@@ -77,16 +80,25 @@ export function workerStore(db: Database, work: Executor): WorkerStore {
 function hearing(db: Database) {
   const get = db.prepare<[string], WorkerRow>(`${SELECT} WHERE id = ?`);
   const count = db.prepare<[], number>('SELECT count(*) FROM workers').pluck();
-  const reported = ['hostname', 'status', 'providers', 'capabilities', 'max_sandboxes', 'memory_mb', 'vcpus'];
+  const reported = [
+    'hostname',
+    'status',
+    'providers',
+    'capabilities',
+    'labels',
+    'max_sandboxes',
+    'memory_mb',
+    'vcpus',
+  ];
   const update = db.prepare(
     `UPDATE workers SET ${[...reported, 'version'].map((name) => `${name} = coalesce(@${name}, ${name})`)},
        rpc_url = nullif(coalesce(@rpc_url, rpc_url), ''), last_heartbeat = @at, updated_at = @at WHERE id = @id`,
   );
   const insert = db.prepare(
-    `INSERT INTO workers (id, hostname, status, providers, capabilities, max_sandboxes, memory_mb, vcpus, rpc_url,
+    `INSERT INTO workers (id, hostname, status, providers, capabilities, labels, max_sandboxes, memory_mb, vcpus, rpc_url,
        version, last_heartbeat, drain, created_at, updated_at)
      VALUES (@id, coalesce(@hostname, ''), coalesce(@status, 'online'), coalesce(@providers, '[]'),
-       coalesce(@capabilities, '[]'), coalesce(@max_sandboxes, 0), coalesce(@memory_mb, 0), coalesce(@vcpus, 0),
+       coalesce(@capabilities, '[]'), coalesce(@labels, '{}'), coalesce(@max_sandboxes, 0), coalesce(@memory_mb, 0), coalesce(@vcpus, 0),
        nullif(@rpc_url, ''), @version, @at, 0, @at, @at)`,
   );
   const taken = db.prepare<object>(
@@ -105,13 +117,15 @@ function hearing(db: Database) {
   });
 }
 
-function valuesOf({ hostname, status, providers, capabilities, capacity, rpc_url, version }: HeartbeatBody) {
-  const text = (list: string[] | undefined) => (list === undefined ? null : JSON.stringify(list));
+function valuesOf(body: HeartbeatBody) {
+  const { hostname, status, providers, capabilities, labels, capacity, rpc_url, version } = body;
+  const text = (list: object | undefined) => (list === undefined ? null : JSON.stringify(list));
   return {
     hostname: hostname ?? null,
     status: status ?? null,
     providers: text(providers),
     capabilities: text(capabilities),
+    labels: text(labels),
     max_sandboxes: capacity?.max_sandboxes ?? null,
     memory_mb: capacity?.memory_mb ?? null,
     vcpus: capacity?.vcpus ?? null,
@@ -128,6 +142,7 @@ function fromRow(row: WorkerRow): WorkerRecord {
     status: row.status as WorkerStatus,
     providers: parse(row.providers) as string[],
     capabilities: parse(row.capabilities) as string[],
+    labels: labelsOf(row),
     capacity: { max_sandboxes, memory_mb, vcpus },
     drain: drain !== 0,
     active_sandboxes: counts.reduce((sum, [, count]) => sum + count, 0),
@@ -137,6 +152,8 @@ function fromRow(row: WorkerRow): WorkerRecord {
   };
 }
 
+const labelsOf = ({ labels }: Pick<WorkerRow, 'labels'>) => parse(labels) as Record<string, string>;
+
 /** Call it inside a transaction. */
 export interface WorkerPlaces {
   /** Counts sandboxes of `provider` on other workers. */
@@ -145,20 +162,43 @@ export interface WorkerPlaces {
 }
 
 export function workerPlaces(db: Database): WorkerPlaces {
-  const draining = db.prepare<[], number>("SELECT drain FROM workers WHERE id = 'local'").pluck();
+  const local = db.prepare<[], Pick<WorkerRow, 'drain' | 'labels'>>(
+    "SELECT drain, labels FROM workers WHERE id = 'local'",
+  );
+  const known = db.prepare<object, WorkerRow & { isReachable: number }>(
+    `SELECT *, id = 'local' OR (status <> 'offline' AND rpc_url IS NOT NULL AND last_heartbeat > @heartbeat_after)
+       AS isReachable FROM workers`,
+  );
   const elsewhere = db.prepare<[string], number>(`SELECT count(*) ${REMOTE} AND provider = ?`).pluck();
-  const candidates = db.prepare<object, PlacementCandidate>(
-    `SELECT id, max_sandboxes, (SELECT count(*) ${REMOTE} AND worker_id = workers.id) AS active FROM workers
+  const candidates = db.prepare<object, PlacementCandidate & Pick<WorkerRow, 'labels'>>(
+    `SELECT id, labels, max_sandboxes, (SELECT count(*) ${REMOTE} AND worker_id = workers.id) AS active FROM workers
        WHERE id <> 'local' AND drain = 0 AND status = 'online' AND rpc_url IS NOT NULL AND last_heartbeat > @heartbeat_after
          AND (@sessions = 0 OR EXISTS (SELECT 1 FROM json_each(capabilities) WHERE value = '${SESSIONS}'))
          AND @provider IN (SELECT value FROM json_each(providers))`,
   );
   return {
     elsewhere: (provider) => elsewhere.get(provider) ?? 0,
-    find(provider, { local, remote, sessions, heartbeat_after }, is_full) {
-      const hasLocal = local && !draining.get();
-      const others = remote ? candidates.all({ provider, heartbeat_after, sessions: Number(sessions) }) : [];
-      return placeSandbox(hasLocal ? { is_full } : undefined, others);
+    find(provider, { local: mayBeLocal, remote, sessions, heartbeat_after, demand }, is_full) {
+      const fits = (row: Pick<WorkerRow, 'id' | 'labels'>) =>
+        demand === undefined || meets({ id: row.id, labels: labelsOf(row) }, demand);
+      const { drain, labels } = local.get() ?? { drain: 0, labels: '{}' };
+      const hasLocal = mayBeLocal && drain === 0 && fits({ id: LOCAL_WORKER, labels });
+      const given = { provider, heartbeat_after, sessions: Number(sessions) };
+      const others = remote ? candidates.all(given).filter(fits) : [];
+      const placement = placeSandbox(hasLocal ? { is_full } : undefined, others);
+      if (!placement.is_lost || demand === undefined) return placement;
+      const all = known.all({ heartbeat_after }).map(knownWorker);
+      return { ...placement, unmet: unmetDemand(demand, provider, all) };
     },
+  };
+}
+
+function knownWorker(row: WorkerRow & { isReachable: number }): KnownWorker {
+  return {
+    id: row.id,
+    labels: labelsOf(row),
+    providers: parse(row.providers) as string[],
+    isDraining: row.drain !== 0 || row.status === 'draining',
+    isReachable: row.isReachable !== 0,
   };
 }

@@ -55,7 +55,12 @@ export async function behindWorker(provider: Provider): Promise<BehindWorker> {
     ...{ id: ID, link, providers: providerSet([provider]), journal, clock, ids, random },
     ...{ logger: silentLogger, heartbeatMs: 1000, maxSandboxes: 0, sessionsAllowed: true },
     credential: workerCredential({ worker_tokens: { [ID]: SECRET } }, ID, { clock, ids }),
-    facts: { hostname: 'here', version: '0.0.0', capacity: { max_sandboxes: 0, memory_mb: 0, vcpus: 0 } },
+    facts: {
+      hostname: 'here',
+      version: '0.0.0',
+      capacity: { max_sandboxes: 0, memory_mb: 0, vcpus: 0 },
+      labels: {},
+    },
     serve: { host: '127.0.0.1', port: 0, rpcUrl: (port) => `http://127.0.0.1:${port}` },
   });
   const clients: { close(): Promise<void> }[] = [];

@@ -2,6 +2,7 @@
 import { type Placement, type PlacementLimits, placeSandbox } from '../../../src/domain/placement.ts';
 import { LIVE_STATES } from '../../../src/domain/sandbox-state.ts';
 import { SESSIONS } from '../../../src/domain/worker-capabilities.ts';
+import { meets, unmetDemand } from '../../../src/domain/worker-demand.ts';
 import { LOCAL_WORKER } from '../../../src/domain/worker-id.ts';
 import { workerIdTaken } from '../../../src/domain/worker-secret.ts';
 import type { HeartbeatBody } from '../../../src/schema/worker.ts';
@@ -46,14 +47,14 @@ export function memoryWorkers(tables: Tables): WorkerStore {
 }
 
 const fresh = (id: string, at: string): Kept => ({
-  ...{ id, hostname: '', status: 'online', providers: [], capabilities: [] },
+  ...{ id, hostname: '', status: 'online', providers: [], capabilities: [], labels: {} },
   ...{ capacity: { max_sandboxes: 0, memory_mb: 0, vcpus: 0 }, drain: false },
   ...{ last_heartbeat: at, created_at: at, updated_at: at },
 });
 
 function heard(known: Kept, { capacity, ...said }: HeartbeatBody, at: string): Kept {
-  const { hostname, status, providers, capabilities, rpc_url, version } = said;
-  const given = Object.entries({ hostname, status, providers, capabilities, rpc_url, version });
+  const { hostname, status, providers, capabilities, labels, rpc_url, version } = said;
+  const given = Object.entries({ hostname, status, providers, capabilities, labels, rpc_url, version });
   const { rpc_url: address, ...next } = {
     ...known,
     ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
@@ -97,16 +98,30 @@ const activeOn = (tables: Tables, id: string) =>
 export function findWorker(
   tables: Tables,
   provider: string,
-  { local, remote, sessions, heartbeat_after }: PlacementLimits,
+  { local, remote, sessions, heartbeat_after, demand }: PlacementLimits,
   is_full: boolean,
 ): Placement {
-  const hasLocal = local && tables.workers.get(LOCAL_WORKER)?.drain !== true;
+  const own = tables.workers.get(LOCAL_WORKER);
+  const hasLocal =
+    local && own?.drain !== true && meets({ id: LOCAL_WORKER, labels: own?.labels ?? {} }, demand);
   const others = [...tables.workers.values()]
     .filter((worker) => remote && worker.id !== LOCAL_WORKER && isAble(worker, provider))
     .filter(({ last_heartbeat }) => last_heartbeat > heartbeat_after)
     .filter(({ capabilities }) => !sessions || capabilities.includes(SESSIONS))
+    .filter((worker) => meets(worker, demand))
     .map(({ id, capacity: { max_sandboxes } }) => ({ id, max_sandboxes, active: activeOn(tables, id) }));
-  return placeSandbox(hasLocal ? { is_full } : undefined, others);
+  const placement = placeSandbox(hasLocal ? { is_full } : undefined, others);
+  if (!placement.is_lost || demand === undefined) return placement;
+  const all = [...tables.workers.values()].map((worker) => ({
+    ...worker,
+    isDraining: worker.drain || worker.status === 'draining',
+    isReachable:
+      worker.id === LOCAL_WORKER ||
+      (worker.status !== 'offline' &&
+        worker.rpc_url !== undefined &&
+        worker.last_heartbeat > heartbeat_after),
+  }));
+  return { ...placement, unmet: unmetDemand(demand, provider, all) };
 }
 
 const isAble = ({ drain, status, rpc_url, providers }: Kept, provider: string): boolean =>

@@ -6,7 +6,13 @@ import { heartbeats, sendHeartbeat } from '../../../src/worker/heartbeats.ts';
 import { seededRandom } from '../../support/fakes/ports.ts';
 import { workerFixture } from '../../support/servers/worker-fixture.ts';
 
-const facts = { hostname: 'h', version: '1', capacity: { vcpus: 2 }, rpcUrl: 'http://10.0.0.5:7424' };
+const facts = {
+  hostname: 'h',
+  version: '1',
+  capacity: { vcpus: 2 },
+  labels: {},
+  rpcUrl: 'http://10.0.0.5:7424',
+};
 
 async function beating() {
   const bench = await workerFixture();
@@ -26,7 +32,7 @@ describe('heartbeats', () => {
   it('tell what the worker offers', async () => {
     const { sent, bench } = await beating();
     expect(sent[0]?.body).toEqual({
-      ...{ hostname: 'h', version: '1', capacity: { vcpus: 2 }, rpc_url: 'http://10.0.0.5:7424' },
+      ...{ hostname: 'h', version: '1', capacity: { vcpus: 2 }, labels: {}, rpc_url: 'http://10.0.0.5:7424' },
       ...{
         status: 'online',
         providers: ['userspace'],

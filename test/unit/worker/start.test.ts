@@ -19,7 +19,7 @@ it('ends what is over also while a provider does not list', async () => {
   const starting = startWorker({
     ...parts,
     ...{ link, journal: await bench.twin(), ids: fakeIds(), random: seededRandom(), heartbeatMs: 10_000 },
-    facts: { hostname: 'h', version: '1', capacity: {} },
+    facts: { hostname: 'h', version: '1', capacity: {}, labels: {} },
   });
   await bench.clock.advance(300_000);
   expect(bench.provider.runtimes.size).toBe(0);
