@@ -203,6 +203,57 @@ describeWith(['postgres'], 'the schema of PostgreSQL', () => {
     expect(await administer(server, 'SELECT last::int FROM event_ids', database)).toEqual([{ last: 0 }]);
   });
 
+  it('keeps the rows of version 17, whose functions go on without the new columns', async () => {
+    const ask = <T extends object>(text: string) => administer<T>(server, text, database);
+    const template = {
+      owner_id: '',
+      description: null,
+      version: 1,
+      image: 'host',
+      memory_mb: 1,
+      vcpus: 1,
+      ttl: '1m',
+    };
+    const texts = {
+      metadata: '[]',
+      env: '[]',
+      setup: '[]',
+      prewarm: 0,
+      created_at: stamp(),
+      updated_at: stamp(),
+    };
+    const create = (name: string, version: number, more: object = {}) => {
+      const record = JSON.stringify({ ...template, ...texts, ...more, name });
+      return ask(
+        `SELECT kind FROM svc_create_template_${version}('${record}'::jsonb, 9, 9, '${name}', false)`,
+      );
+    };
+    const heartbeat = (version: number, body: object) =>
+      ask(
+        `SELECT svc_claimed_heartbeat_${version}('w', '${JSON.stringify(body)}', '${stamp()}', 9, NULL, NULL)`,
+      );
+    await migrated({ to: 17 });
+    await create('before', 17);
+    await heartbeat(17, { hostname: 'h' });
+    await migrated();
+    await create('old', 17);
+    await create('new', 18, { worker_id: 'w', worker_labels: '{"a":"b"}' });
+    expect(
+      await ask('SELECT name, worker_id, worker_labels FROM templates ORDER BY created_at, name'),
+    ).toEqual([
+      { name: 'before', worker_id: null, worker_labels: '{}' },
+      { name: 'new', worker_id: 'w', worker_labels: '{"a":"b"}' },
+      { name: 'old', worker_id: null, worker_labels: '{}' },
+    ]);
+    expect(await ask('SELECT labels FROM workers')).toEqual([{ labels: '{}' }]);
+    await heartbeat(18, { labels: '{"a":"b"}' });
+    await heartbeat(17, { hostname: 'h2' });
+    await heartbeat(18, { status: 'online' });
+    expect(await ask('SELECT hostname, labels FROM workers')).toEqual([
+      { hostname: 'h2', labels: '{"a":"b"}' },
+    ]);
+  });
+
   it('refuses tables of another program, and a version that does not work with this one', async () => {
     await administer(server, 'CREATE TABLE theirs (a integer)', database);
     await expect(migrated()).rejects.toMatchObject({ code: 'conflict' });

@@ -9,6 +9,7 @@ import { RECORD_FUNCTIONS } from './migrations/0017-record-functions.ts';
 import { RECORDS } from './migrations/0017-records.ts';
 import { EVENT_FUNCTIONS, RESERVE_FUNCTIONS } from './migrations/0017-sandbox-functions.ts';
 import { SANDBOXES } from './migrations/0017-sandboxes.ts';
+import { WORKER_LABELS } from './migrations/0018-worker-labels.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -27,7 +28,10 @@ const FOUNDATION = [
   FLEET_FUNCTIONS,
 ].join('');
 
-const MIGRATIONS: readonly Migration[] = [{ version: 17, works_with: 17, sql: FOUNDATION }];
+const MIGRATIONS: readonly Migration[] = [
+  { version: 17, works_with: 17, sql: FOUNDATION },
+  { version: 18, works_with: 17, sql: WORKER_LABELS },
+];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 
 /** One step may rewrite a large table. */

@@ -7,13 +7,14 @@ import type { Statement } from './connection.ts';
 import { encodeJson } from './text.ts';
 import type { Work } from './work.ts';
 
-const COLUMNS = `owner_id, name, version, description, image, provider, memory_mb, vcpus, ttl, network, metadata, env, setup,
-  prewarm, created_at, updated_at`;
+const COLUMNS = `owner_id, name, version, description, image, provider, memory_mb, vcpus, ttl, network, worker_id,
+  worker_labels, metadata, env, setup, prewarm, created_at, updated_at`;
 /** The owner of a shared one. */
 const NOBODY = '';
 
-type Row = Omit<TemplateRecord, 'metadata' | 'env' | 'setup' | 'owner_id'> & {
+type Row = Omit<TemplateRecord, 'metadata' | 'env' | 'setup' | 'owner_id' | 'worker_labels'> & {
   owner_id: string;
+  worker_labels: string;
   metadata: string;
   env: string;
   setup: string;
@@ -37,11 +38,11 @@ const PREWARMED: Statement = {
 };
 const CREATE: Statement = {
   name: 'template-create',
-  text: 'SELECT kind, present, of_owner FROM svc_create_template_17($1::jsonb, $2, $3, $4, $5)',
+  text: 'SELECT kind, present, of_owner FROM svc_create_template_18($1::jsonb, $2, $3, $4, $5)',
 };
 const REPLACE: Statement = {
   name: 'template-replace',
-  text: `SELECT kind, stale_version, ${COLUMNS} FROM svc_replace_template_17($1::jsonb, $2::jsonb, $3, $4)`,
+  text: `SELECT kind, stale_version, ${COLUMNS} FROM svc_replace_template_18($1::jsonb, $2::jsonb, $3, $4)`,
 };
 const DELETE: Statement = {
   name: 'template-delete',
@@ -99,7 +100,8 @@ function replacement({
 
 function toRow({ owner_id = NOBODY, ...record }: TemplateFacts & TemplateKey) {
   const [metadata, env] = [toPairs(record.metadata), toPairs(record.env)];
-  return { ...record, owner_id, metadata, env, setup: JSON.stringify(record.setup) };
+  const [setup, worker_labels] = [JSON.stringify(record.setup), JSON.stringify(record.worker_labels)];
+  return { ...record, owner_id, metadata, env, setup, worker_labels };
 }
 
 /** Leaves out what is NULL, and the owner of a shared one. */
@@ -109,5 +111,6 @@ function fromRow(row: Row): TemplateRecord {
   const record = Object.fromEntries(values) as unknown as TemplateRecord;
   // An empty description is a value, an empty owner is none.
   if (row.description === '') record.description = '';
-  return Object.assign(record, { metadata, env, setup: parse(row.setup) as string[] });
+  const worker_labels = parse(row.worker_labels) as Record<string, string>;
+  return Object.assign(record, { metadata, env, setup: parse(row.setup) as string[], worker_labels });
 }

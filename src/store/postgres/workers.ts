@@ -14,6 +14,7 @@ interface Row {
   status: string;
   providers: string;
   capabilities: string;
+  labels: string;
   max_sandboxes: number;
   memory_mb: number;
   vcpus: number;
@@ -27,7 +28,7 @@ interface Row {
   active: string;
 }
 
-const SELECT = `SELECT id, hostname, status, providers, capabilities, max_sandboxes, memory_mb, vcpus, rpc_url, version,
+const SELECT = `SELECT id, hostname, status, providers, capabilities, labels, max_sandboxes, memory_mb, vcpus, rpc_url, version,
   last_heartbeat, drain, created_at, updated_at, (SELECT coalesce(json_object_agg(provider, count), '{}')::text FROM
     (SELECT provider, sum(active)::bigint AS count FROM active_counts WHERE worker_id = workers.id GROUP BY provider) AS each)
     AS active FROM workers`;
@@ -35,7 +36,7 @@ const GET: Statement = { name: 'worker', text: `${SELECT} WHERE id = $1` };
 const LIST: Statement = { name: 'workers', text: `${SELECT} ORDER BY id` };
 const HEARTBEAT: Statement = {
   name: 'worker-heartbeat',
-  text: 'SELECT svc_claimed_heartbeat_17($1, $2::jsonb, $3, $4, $5, $6) AS kind',
+  text: 'SELECT svc_claimed_heartbeat_18($1, $2::jsonb, $3, $4, $5, $6) AS kind',
 };
 const DRAIN: Statement = {
   name: 'worker-drain',
@@ -72,12 +73,13 @@ export function workerStore(work: Work): WorkerStore {
 }
 
 /** An omitted value stays as it was; an empty `rpc_url` clears the address. */
-function valuesOf({ capacity, providers, capabilities, ...facts }: HeartbeatBody) {
+function valuesOf({ capacity, providers, capabilities, labels, ...facts }: HeartbeatBody) {
   return {
     ...facts,
     ...capacity,
     ...(providers && { providers: JSON.stringify(providers) }),
     ...(capabilities && { capabilities: JSON.stringify(capabilities) }),
+    ...(labels && { labels: JSON.stringify(labels) }),
   };
 }
 
@@ -89,6 +91,7 @@ function fromRow(row: Row): WorkerRecord {
     status: row.status as WorkerStatus,
     providers: parse(row.providers) as string[],
     capabilities: parse(row.capabilities) as string[],
+    labels: parse(row.labels) as Record<string, string>,
     capacity: { max_sandboxes, memory_mb, vcpus },
     drain: drain !== 0,
     active_sandboxes: counts.reduce((sum, [, count]) => sum + count, 0),
