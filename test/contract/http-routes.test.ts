@@ -52,7 +52,7 @@ describe('sandboxes', () => {
     expect(lastArgs()).toEqual([{}, {}]);
   });
 
-  it('refuses the spawn body that is not an object of known fields', async () => {
+  it('refuses the spawn body that is not an object of known fields and values', async () => {
     for (const body of [
       null,
       [],
@@ -60,8 +60,12 @@ describe('sandboxes', () => {
       1,
       { id: 'sb-mine' },
       { state: 'running' },
-      { worker_id: 'w' },
+      { runtime_id: 'w' },
       { expires_at: '' },
+      { worker_id: 'a worker' },
+      { worker_labels: { 'a key': 'v' } },
+      { worker_labels: { key: '' } },
+      { worker_labels: Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`k${n}`, 'v'])) },
     ]) {
       expect((await call('POST', '/sandboxes', body)).status).toBe(400);
     }

@@ -34,7 +34,7 @@ it('migrates templates as shared ones with all their values', async () => {
       vcpus: 2,
     },
     ...{ ttl: '1h', network: 'none', metadata: { k: 'v' }, env: { TOKEN: 'hush' }, setup: ['x'], prewarm: 4 },
-    ...{ created_at: plain?.created_at, updated_at: plain?.updated_at },
+    ...{ worker_labels: {}, created_at: plain?.created_at, updated_at: plain?.updated_at },
   });
   expect(plain).toMatchObject({ name: 't', image: 'host', setup: ['true'] });
   expect(readSharedSecrets(path)).toEqual(['py']);
