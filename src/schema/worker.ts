@@ -15,7 +15,7 @@ export const WorkerId = Type.String({
 });
 
 const names = (description: string) =>
-  Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 64, description });
+  Type.Array(Type.String({ pattern: '^[!-~]{1,64}$' }), { maxItems: 64, description });
 const room = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
 
 export const Capacity = Type.Object(

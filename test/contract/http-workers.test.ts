@@ -109,6 +109,19 @@ describe('what a worker may do', () => {
 });
 
 describe('guessing', () => {
+  it('names providers and capabilities in printable ASCII: PostgreSQL reads no others out of its rows', async () => {
+    await open();
+    const [of, odd] = [as('w', tokenOf('w')), ['\0', '\ud800', 'a b', 'é', '', 'x'.repeat(65)]];
+    for (const field of ['providers', 'capabilities']) {
+      for (const name of odd)
+        expect([name, ...(await beat(of, 'w', { [field]: [name] }))]).toEqual([name, 400, 'bad_request']);
+      expect(await beat(of, 'w', { [field]: ['userspace/network_none', 'next:v2'] })).toEqual([
+        200,
+        undefined,
+      ]);
+    }
+  });
+
   it('is a failed try of the address, which then is heard no more for a while', async () => {
     await open({ rate_limit: { enabled: true, burst: 3, requests_per_minute: 1 } });
     const statuses = [];
