@@ -125,7 +125,7 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
         `worker ${id} accepts calls\n${said}`,
         () => {
           if (started.exitCode !== null) throw new Error(`worker ${id} ended: ${said}`);
-          return said.includes('accepts calls');
+          return said.includes('accepts calls at');
         },
         60_000,
       );
