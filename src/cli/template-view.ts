@@ -9,11 +9,17 @@ const columns = (now: number): Column<Template>[] => [
   { title: 'provider', value: ({ provider }) => provider },
   { title: 'memory', value: ({ memory_mb }) => `${memory_mb} MB`, align: 'right' },
   { title: 'ttl', value: ({ ttl }) => ttl, align: 'right' },
-  { title: 'prewarm', value: ({ prewarm }) => prewarm, align: 'right' },
+  { title: 'prewarm', value: prewarmText, align: 'right' },
   { title: 'owner', value: ({ owner_id }) => owner_id ?? 'shared' },
   { title: 'updated', value: ({ updated_at }) => age(updated_at, now), align: 'right' },
   { title: 'description', value: ({ description }) => description },
 ];
+
+/** The requested count, and where the ready ones are: `3 (local 2, edge-1 1)`. */
+function prewarmText({ prewarm, ready = {} }: Template): string {
+  const on = Object.entries(ready).map(([worker_id, count]) => `${worker_id} ${count}`);
+  return on.length === 0 ? String(prewarm) : `${prewarm} (${on.join(', ')})`;
+}
 
 /** `now` is ms since 1970, for ages. */
 export function templateTable(templates: readonly Template[], now: number): string {
@@ -38,7 +44,7 @@ export function templateFacts(template: Template): string {
     ['metadata', pairs(template.metadata)],
     ['env', pairs(template.env)],
     ['setup', template.setup],
-    ['prewarm', template.prewarm],
+    ['prewarm', prewarmText(template)],
     ['created', template.created_at],
     ['updated', template.updated_at],
   ]);

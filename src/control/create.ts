@@ -1,6 +1,7 @@
 // Puts the control plane together. `app` hands in the parts; nothing here knows which store or providers they are.
 import { defined } from '../domain/defined.ts';
 import { KeyedLock } from '../domain/keyed-lock.ts';
+import { formatTemplateKey, type TemplateKey } from '../domain/template-key.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import { EventFeed } from '../events/feed.ts';
 import { files } from './access/files.ts';
@@ -56,10 +57,11 @@ function buildSpawning(
   runtime: Runtime,
 ) {
   const { replica, clock, store, providers, settings, limitsOf, publisher } = foundation;
-  const { sandboxes, templates, warm, idempotency } = store;
+  const { sandboxes, templates, warm, workers, idempotency } = store;
   const { fleet, sessions, deadlines, spawns, probes, runtimes, rollback, destroyer, reaper } = runtime;
   const prewarm = new Prewarm({
     warm,
+    workers,
     templates,
     sandboxes,
     providers,
@@ -195,6 +197,7 @@ function buildInterface(
   const feed = new EventFeed({ bus, clock, logger, since });
   const events = eventViews({ events: store.events, feed, settings, clock });
   const templateChanged = () => prewarm.changed();
+  const readyOf = (template: TemplateKey) => prewarm.readyBy(formatTemplateKey(template));
   const quotaChanged = (owner_id: string) => queue.quotaChanged(owner_id);
   // The settings have registered before it, so waiting spawns meet the new limits.
   config.onChange(() => queue.limitsChanged());
@@ -239,7 +242,7 @@ function buildInterface(
     logs: logs({ access, clock }),
     previews: previews({ server: config.current().server, store, runtimes, access, clock }),
     files: files({ access, publisher }),
-    templates: templateViews({ templates, spawner, settings, providers, clock, templateChanged }),
+    templates: templateViews({ templates, spawner, settings, providers, clock, templateChanged, readyOf }),
     quotas: quotaViews({ quotas, publisher, settings, quotaChanged }),
     keys: keyViews({ keys: store.keys, ring: keyRing, ids, random, clock }),
     namedKeys: keyRing,
@@ -254,7 +257,10 @@ function buildInterface(
     metrics: metricViews({ metrics, instruments, config, version, redact, recentLogs }),
     snapshots: snapshotViews({ providers }),
     pool: poolViews({ settings, pool }),
-    workers: fleet.registry(() => queue.limitsChanged()),
+    workers: fleet.registry({
+      roomChanged: () => queue.limitsChanged(),
+      drained: () => prewarm.changed(),
+    }),
     health: healthViews({ store, providers, probes, clock, version, workerStats, config, host, settings }),
     rates,
     audit,

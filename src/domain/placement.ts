@@ -18,6 +18,8 @@ export interface PlacementLimits {
   demand?: WorkerDemand | undefined;
   /** When the lease of another worker ends, unless renewed. */
   lease_until: string;
+  /** Another worker that runs it already: it stays there, or is refused. */
+  on?: string;
 }
 
 /** A worker that could run it: online, not draining, with the provider, and reachable. */
@@ -25,6 +27,8 @@ export interface PlacementCandidate {
   id: string;
   /** Sandboxes on the worker that have not ended. */
   active: number;
+  /** Prewarmed ones on it. */
+  prewarmed: number;
   /** 0: unknown. */
   max_sandboxes: number;
 }
@@ -43,7 +47,10 @@ export interface Placement {
 /** The load of a worker that does not say how much it holds is taken as if it held so many. */
 const USUAL_ROOM = 100;
 
-/** `local` is absent when this server cannot run it. Ties go by id. */
+/**
+ * `local` is absent when this server cannot run it. Prewarmed sandboxes count as load, not against capacity: they make room
+ * for a spawn. Ties go by id.
+ */
 export function placeSandbox(
   local: { is_full: boolean } | undefined,
   others: readonly PlacementCandidate[],
@@ -59,9 +66,20 @@ export function placeSandbox(
 }
 
 function leastLoaded(free: readonly PlacementCandidate[]): PlacementCandidate | undefined {
-  const load = ({ active, max_sandboxes }: PlacementCandidate) => active / (max_sandboxes || USUAL_ROOM);
+  const load = ({ active, prewarmed, max_sandboxes }: PlacementCandidate) =>
+    (active + prewarmed) / (max_sandboxes || USUAL_ROOM);
   return [...free].sort((a, b) => load(a) - load(b) || (a.id < b.id ? -1 : 1))[0];
 }
+
+/** A sandbox that runs on the worker `on` already is placed there while that worker accepts sandboxes. */
+export function stayingOn(on: string, others: readonly PlacementCandidate[]): Placement {
+  const isThere = others.some(({ id }) => id === on);
+  return isThere ? { worker_id: on, eligible: 1, is_lost: false } : { eligible: 0, is_lost: true };
+}
+
+/** For one to prewarm, which displaces nothing: the prewarmed ones count against capacity too. */
+export const beside = (others: readonly PlacementCandidate[]): PlacementCandidate[] =>
+  others.map((each) => ({ ...each, active: each.active + each.prewarmed, prewarmed: 0 }));
 
 /** Adds the chosen worker to events that were written before it was known. */
 export function placedEvents(drafts: readonly EventDraft[], worker_id: string): EventDraft[] {

@@ -38,6 +38,9 @@ const Prewarmed = part(
       minimum: 0,
       description: 'Prewarmed sandboxes ended to make room for a spawn.',
     }),
+    by_worker: Type.Record(Type.String(), count, {
+      description: 'Ready ones by worker; local is this server.',
+    }),
   },
   'Prewarmed sandboxes that templates request.',
 );

@@ -85,6 +85,12 @@ export const Template = Type.Object(
     env: texts('Environment of each exec; values are shown as *** except to admin keys.'),
     setup: Type.Optional(Type.Array(Type.String())),
     prewarm: Type.Integer(),
+    ready: Type.Optional(
+      Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
+        description:
+          'Prewarmed sandboxes that are ready, by worker; local is the server. Only admin keys see it, in reads of templates with prewarm.',
+      }),
+    ),
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
   },

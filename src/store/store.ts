@@ -172,7 +172,7 @@ export interface SandboxStore {
    * events. With `limits.pool` capacity in a VM is taken too: the row's `vm_id` is the id for a new VM, with its own
    * image and size. A claim is live while it holds a response or its row has not ended. An existing id is a `conflict`.
    * With `warm` the row replaces a ready prewarmed sandbox: same id and epoch, `running` at once, and `response` is
-   * stored under the claim. Concurrent reservations, of all replicas, never exceed a limit together.
+   * stored under the claim; a lease stays as it is. Concurrent reservations, of all replicas, never exceed a limit together.
    */
   reserve(order: ReserveOrder): Promise<Reservation>;
   /** Returns what `reserve` would decide, in one read. Writes nothing. */

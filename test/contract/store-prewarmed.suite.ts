@@ -4,6 +4,13 @@ import type { PrewarmedRecord } from '../../src/store/seam/prewarmed.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp, warmRecord } from '../support/records.ts';
 import type { Given } from './store.suite.ts';
 
+const PLACEMENT = {
+  heartbeat_after: stamp(-60),
+  local: true,
+  remote: true,
+  sessions: true,
+  lease_until: stamp(90),
+};
 const CLAIM = { scope: 'alice', key: 'k1', fingerprint: 'f1' };
 
 export function warm({ store, put }: Given): void {
@@ -29,7 +36,7 @@ export function warm({ store, put }: Given): void {
   it('keeps what is starting and what is ready, oldest first, and out of sight', async () => {
     const second = await ready({ created_at: stamp(2) });
     const first = warmRecord({ created_at: stamp(1) });
-    expect(await store().warm.reserve(first, NO_CAP)).toBe(true);
+    expect(await store().warm.reserve(first, NO_CAP)).toEqual(first);
     expect(await store().warm.all()).toEqual([first, second]);
     expect(await store().warm.get(second.id)).toEqual(second);
     expect(await store().warm.ready({ ...first, id: 'sb-nobody' })).toBe(false);
@@ -47,12 +54,12 @@ export function warm({ store, put }: Given): void {
     await put({ provider: 'other' });
     const reserve = (limits: object, facts = {}) =>
       store().warm.reserve(warmRecord(facts), { ...NO_CAP, ...limits });
-    expect(await reserve({ max_sandboxes: 2 })).toBe(false);
-    expect(await reserve({ max_provider_sandboxes: 1 })).toBe(false);
-    expect(await reserve({ max_sandboxes: 3, max_provider_sandboxes: 2 })).toBe(true);
-    expect(await reserve({ max_sandboxes: 3 })).toBe(false);
-    expect(await reserve({ max_provider_sandboxes: 2 })).toBe(false);
-    expect(await reserve({ max_provider_sandboxes: 1 }, { provider: 'third' })).toBe(true);
+    expect(await reserve({ max_sandboxes: 2 })).toBeUndefined();
+    expect(await reserve({ max_provider_sandboxes: 1 })).toBeUndefined();
+    expect(await reserve({ max_sandboxes: 3, max_provider_sandboxes: 2 })).toBeDefined();
+    expect(await reserve({ max_sandboxes: 3 })).toBeUndefined();
+    expect(await reserve({ max_provider_sandboxes: 2 })).toBeUndefined();
+    expect(await reserve({ max_provider_sandboxes: 1 }, { provider: 'third' })).toBeDefined();
     const spawned = store().sandboxes.reserve({
       sandbox: sandboxRecord(),
       limits: { ...NO_CAP, max_sandboxes: 3 },
@@ -92,5 +99,133 @@ export function warm({ store, put }: Given): void {
     const warmed = await ready();
     expect(await take(warmed, { ...NO_CAP, max_sandboxes: 1 })).toMatchObject({ kind: 'denied' });
     expect(await store().warm.get(warmed.id)).toEqual(warmed);
+  });
+
+  const placed = (facts: object = {}) => ({ ...NO_CAP, placement: { ...PLACEMENT, ...facts } });
+  const heard = (id: string, max_sandboxes = 0, capabilities = ['sessions']) =>
+    store().workers.heard(
+      id,
+      {
+        ...{ status: 'online', providers: ['userspace'], capabilities, rpc_url: 'http://10.0.0.2:1' },
+        capacity: { max_sandboxes },
+      },
+      stamp(),
+      { most: 100 },
+    );
+  const at = async (limits = placed(), facts: Partial<PrewarmedRecord> = {}) =>
+    (await store().warm.reserve(warmRecord(facts), limits))?.worker_id;
+
+  it('goes to this server while it has capacity, then to a worker that has, with sessions', async () => {
+    await heard('w0', 0, []);
+    await heard('w1', 2);
+    await heard('w2', 4);
+    const limits = { ...placed(), max_provider_sandboxes: 1 };
+    expect(await at(limits)).toBe('local');
+    expect([await at(limits), await at(limits), await at(limits)].sort()).toEqual(['w1', 'w2', 'w2']);
+    expect(await at({ ...limits, max_sandboxes: 4 })).toBeUndefined();
+    await store().workers.drain('w2', true, stamp());
+    expect([await at(limits), await at(limits)]).toEqual(['w1', undefined]);
+    expect(await at(placed({ remote: false }))).toBe('local');
+    await store().workers.drain('local', true, stamp());
+    expect(await store().workers.remove('w1')).toBe('busy');
+  });
+
+  it('holds a lease of its worker, which its holder renews, and gives it back', async () => {
+    await heard('w1');
+    const remote = placed({ local: false });
+    const row = await store().warm.reserve(warmRecord(), remote);
+    expect(row).toMatchObject({ worker_id: 'w1' });
+    const { id = '' } = row ?? {};
+    expect(await store().warm.get(id)).toEqual(row);
+    expect(await store().leases.list()).toEqual([
+      {
+        ...{ resource_id: id, holder_id: 'w1', generation: 1 },
+        ...{ expires_at: stamp(90), created_at: stamp() },
+      },
+    ]);
+    expect(await store().leases.renew(id, 'w2', stamp(120))).toBeUndefined();
+    expect(await store().leases.renew(id, 'w1', stamp(120))).toMatchObject({ generation: 2 });
+    await store().warm.remove(id);
+    expect(await store().leases.list()).toEqual([]);
+    expect(await store().leases.renew(id, 'w1', stamp(150))).toBeUndefined();
+  });
+
+  it('is taken where it runs, with its lease, unless its worker drains', async () => {
+    await heard('w1', 1);
+    await heard('w2');
+    const remote = placed({ local: false, sessions: true });
+    const warmed = await store().warm.reserve(warmRecord(), placed({ local: false, on: 'w1' }));
+    const { id = '', epoch = 1, worker_id = '' } = warmed ?? {};
+    await store().warm.ready({ ...(warmed as PrewarmedRecord), state: 'ready', runtime_id: 'r1' });
+    await store().leases.renew(id, worker_id, stamp(120));
+    const row = sandboxRecord({ id, epoch, worker_id, runtime_id: 'r1', state: 'running' });
+    const takeOn = () =>
+      store().sandboxes.reserve({
+        sandbox: row,
+        limits: { ...remote, placement: { ...remote.placement, on: worker_id } },
+        events: [eventDraft({ data: { worker_id: 'local' } })],
+        warm: { response: '{}' },
+      });
+    await store().workers.drain(worker_id, true, stamp());
+    expect(await takeOn()).toMatchObject({ kind: 'denied', decision: { reason: 'worker_unavailable' } });
+    await store().workers.drain(worker_id, false, stamp());
+    expect(await takeOn()).toMatchObject({
+      ...{ kind: 'reserved', sandbox: { worker_id }, events: [{ data: { worker_id } }] },
+    });
+    expect(await store().leases.list()).toMatchObject([{ resource_id: id, generation: 2 }]);
+    await store().warm.remove(id);
+    expect(await store().leases.get(id)).toMatchObject({ holder_id: worker_id });
+    await store().sandboxes.transition({
+      ...{ id, from: ['running'], epoch, patch: { state: 'destroyed' }, events: [] },
+    });
+    expect(await store().leases.list()).toEqual([]);
+  });
+
+  it('fills the capacity of workers exactly, however many start at once', async () => {
+    await heard('w1', 2);
+    await heard('w2', 3);
+    const rivals = await Promise.all(Array.from({ length: 12 }, () => at(placed({ local: false }))));
+    const full = ['w1', 'w1', 'w2', 'w2', 'w2'];
+    expect(rivals.filter((id) => id !== undefined).sort()).toEqual(full);
+    expect((await store().leases.list()).map(({ holder_id }) => holder_id).sort()).toEqual(full);
+    expect((await store().warm.all()).map(({ worker_id }) => worker_id).sort()).toEqual(full);
+  });
+
+  it('is either taken with its lease or removed with it', async () => {
+    await heard('w1');
+    const remote = placed({ local: false });
+    const limits = { ...remote, placement: { ...remote.placement, on: 'w1' } };
+    for (let round = 0; round < 10; round++) {
+      const warmed = (await store().warm.reserve(warmRecord(), remote)) as PrewarmedRecord;
+      const { id, epoch, worker_id } = warmed;
+      await store().warm.ready({ ...warmed, state: 'ready', runtime_id: 'r1' });
+      const row = sandboxRecord({ id, epoch, worker_id, runtime_id: 'r1', state: 'running' });
+      const order = { sandbox: row, limits, events: [], warm: { response: '{}' } };
+      const removing = () => store().warm.remove(id);
+      const [taken] = await Promise.all([store().sandboxes.reserve(order), removing(), removing()]);
+      expect((await store().leases.get(id))?.holder_id).toBe(taken.kind === 'reserved' ? 'w1' : undefined);
+      expect((await store().sandboxes.get(id))?.state).toBe(
+        taken.kind === 'reserved' ? 'running' : undefined,
+      );
+    }
+  });
+
+  it('is load of its worker for a spawn, and leaves it its capacity', async () => {
+    await heard('w1', 2);
+    await heard('w2', 2);
+    const remote = placed({ local: false });
+    const first = await store().warm.reserve(warmRecord(), remote);
+    const spawn = async () => {
+      const reserved = await store().sandboxes.reserve({
+        sandbox: sandboxRecord(),
+        limits: remote,
+        events: [],
+      });
+      return reserved.kind === 'reserved' ? reserved.sandbox.worker_id : reserved.kind;
+    };
+    const other = first?.worker_id === 'w1' ? 'w2' : 'w1';
+    expect(await spawn()).toBe(other);
+    expect((await Promise.all([spawn(), spawn(), spawn()])).sort()).toEqual(['w1', 'w1', 'w2']);
+    expect(await spawn()).toBe('denied');
   });
 }

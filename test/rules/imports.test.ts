@@ -137,7 +137,7 @@ const CONTROL: Record<string, readonly string[]> = {
   exec: ['api', 'async', 'records', 'access'],
   spawn: ['api', 'async', 'records', 'runtime', 'queue', 'workers'],
   templates: ['api', 'records', 'spawn'],
-  prewarm: ['api', 'async', 'records', 'runtime', 'spawn'],
+  prewarm: ['api', 'async', 'records', 'runtime', 'workers', 'spawn'],
   system: ['api', 'records', 'runtime', 'workers'],
   sandboxes: ['api', 'records', 'runtime', 'spawn', 'workers'],
   metrics: ['api', 'records', 'runtime', 'queue', 'workers', 'prewarm'],

@@ -63,9 +63,9 @@ export function templateRecord(facts: Partial<TemplateRecord> = {}): TemplateRec
 
 /** A `starting` warm sandbox with an id of its own. */
 export function warmRecord(facts: Partial<PrewarmedRecord> = {}): PrewarmedRecord {
-  const { id, epoch, provider, image, memory_mb, vcpus, network, created_at } = sandboxRecord();
+  const { id, epoch, provider, image, memory_mb, vcpus, network, created_at, worker_id } = sandboxRecord();
   const own = { template: 't', shape: 's', state: 'starting' as const, warnings: [] };
-  return { id, epoch, provider, image, memory_mb, vcpus, network, created_at, ...own, ...facts };
+  return { id, epoch, provider, image, memory_mb, vcpus, network, created_at, worker_id, ...own, ...facts };
 }
 
 export function eventDraft(facts: Partial<EventDraft> = {}): EventDraft {

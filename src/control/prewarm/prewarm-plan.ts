@@ -3,6 +3,7 @@ import { fairShares } from '../../domain/fair-shares.ts';
 import type { Ids } from '../../domain/ports.ts';
 import { templateRequest } from '../../domain/template.ts';
 import { formatTemplateKey } from '../../domain/template-key.ts';
+import type { WorkerDemand } from '../../domain/worker-demand.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
 import type { Caller } from '../api/caller.ts';
@@ -34,6 +35,8 @@ export interface Want {
   count: number;
   provider: Provider;
   setup: readonly string[];
+  /** What the template demands of the worker. */
+  demand: WorkerDemand | undefined;
   env: Record<string, string>;
   /** Plans a new row. */
   plan(now: number): SpawnPlan;
@@ -86,5 +89,6 @@ async function want(deps: PrewarmPlanDeps, template: TemplateRecord): Promise<Om
   };
   const example = plan(0);
   const key = formatTemplateKey(template);
-  return { template: key, shape: shapeOf(template, example), provider, setup, env: example.row.env, plan };
+  const { demand, row } = example;
+  return { template: key, shape: shapeOf(template, example), provider, setup, demand, env: row.env, plan };
 }

@@ -1,10 +1,9 @@
 // Prewarmed sandboxes as spawns use them: a spawn takes one of its exact shape instead of starting a new one. They
 // never keep a spawn out: if it lacks room, some are ended first.
 import type { AdmissionLimits } from '../../domain/admission.ts';
-import { overLimits } from '../../domain/prewarm-room.ts';
 import { orAfter } from '../../domain/timeout.ts';
-import type { SandboxStore } from '../../store/store.ts';
 import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
+import { displacedBy, type MakeRoomDeps, type Placed } from './make-room.ts';
 import { Replenisher, type ReplenisherDeps } from './replenisher.ts';
 
 /** Pause after one was taken, so that its first command has the processors to itself. */
@@ -14,7 +13,7 @@ const UNSURE_MS = 1000;
 const PING_MS = 500;
 const ROOM_MS = 5000;
 
-export type PrewarmDeps = ReplenisherDeps & { sandboxes: Pick<SandboxStore, 'countActive'> };
+export type PrewarmDeps = ReplenisherDeps & MakeRoomDeps;
 
 export interface PrewarmStats {
   /** Requested by templates, ready, and starting. */
@@ -28,6 +27,8 @@ export interface PrewarmStats {
   failed_total: number;
   /** Prewarmed sandboxes ended to make room for a spawn. */
   evicted_total: number;
+  /** Ready ones by worker; `local` is this server. */
+  by_worker: Record<string, number>;
 }
 
 export class Prewarm {
@@ -56,9 +57,9 @@ export class Prewarm {
   }
 
   /** Takes a sandbox that answers. The caller then calls `claimed`, `putBack`, `forget` or `unsure`. */
-  async take(shape: string): Promise<PrewarmEntry | undefined> {
+  async take(shape: string, fits?: (worker_id: string) => boolean): Promise<PrewarmEntry | undefined> {
     const { stock, wanted } = this.#replenisher;
-    for (let entry = stock.take(shape); entry; entry = stock.take(shape)) {
+    for (let entry = stock.take(shape, fits); entry; entry = stock.take(shape, fits)) {
       if (await this.#answers(entry)) return entry;
       void this.#replenisher.end(entry);
     }
@@ -96,19 +97,22 @@ export class Prewarm {
   }
 
   /** Ends as many as an admitted spawn needs room for, and waits for their end at most 5 s. */
-  async makeRoom(provider: string, limits: AdmissionLimits): Promise<void> {
+  async makeRoom(row: Placed, limits: AdmissionLimits): Promise<void> {
     const { stock } = this.#replenisher;
     if (stock.size === 0) return;
-    const { total, by_provider } = await this.#deps.sandboxes.countActive();
-    const mates = stock.all().filter(({ row }) => row.provider === provider).length;
-    const used = { total: total + stock.size, of_provider: (by_provider[provider] ?? 0) + mates };
-    const over = overLimits(used, limits);
-    const own = stock.spare(provider).slice(0, over.of_provider);
-    const others = stock.spare().filter((entry) => !own.includes(entry));
-    const victims = [...own, ...others.slice(0, Math.max(0, over.total - own.length))];
+    const victims = await displacedBy(this.#deps, stock, row, limits);
     this.#totals.evicted += victims.length;
     const ended = victims.map((victim) => this.#replenisher.end(victim));
     if (ended.length > 0) await orAfter(this.#deps.clock, ROOM_MS, Promise.all(ended), () => undefined);
+  }
+
+  /** Ready ones by worker: of a template by its key, or of all. */
+  readyBy(template?: string): Record<string, number> {
+    const by: Record<string, number> = {};
+    for (const { row } of this.#replenisher.stock.in('ready'))
+      if (template === undefined || row.template === template)
+        by[row.worker_id] = (by[row.worker_id] ?? 0) + 1;
+    return by;
   }
 
   stats(): PrewarmStats {
@@ -122,6 +126,7 @@ export class Prewarm {
       made_total: totals.made,
       failed_total: totals.failed,
       evicted_total: this.#totals.evicted,
+      by_worker: this.readyBy(),
     };
   }
 

@@ -2,9 +2,13 @@
 // missing ones. It works in the background, a few at a time, and backs off after failures.
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { asServiceError } from '../../domain/errors.ts';
+import { NotStarted } from '../../domain/not-started.ts';
 import type { Timer } from '../../domain/ports.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
+import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import { type PrewarmEntry, PrewarmStock } from '../runtime/prewarm-stock.ts';
+import type { Fleet } from '../workers/fleet.ts';
 import { type PrewarmPlanDeps, type Want, wantedPrewarm } from './prewarm-plan.ts';
 import { endPrewarmed, prewarmRow, type StartPrewarmedDeps, startPrewarmed } from './start-prewarmed.ts';
 
@@ -14,8 +18,11 @@ const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
 /** Capacity changes without notification. */
 const NO_ROOM_RETRY_MS = 5000;
+/** How often those on workers are checked: a connection to a host that vanished stays open for minutes. */
+const REMOTE_CHECK_MS = 10_000;
 
-export type ReplenisherDeps = StartPrewarmedDeps & PrewarmPlanDeps;
+export type ReplenisherDeps = StartPrewarmedDeps &
+  PrewarmPlanDeps & { workers: Pick<WorkerStore, 'list'>; fleet: Fleet };
 
 export class Replenisher {
   readonly stock = new PrewarmStock();
@@ -116,12 +123,29 @@ export class Replenisher {
     if (unknown.size > 0) this.lookIn(LAST_RETRY_MS);
     this.#wanted = new Map(all.map((want) => [want.shape, want]));
     await this.#resolveUnsure();
+    await this.#checkWorkers();
     if (!this.#running) return;
     for (const entry of this.stock.all()) {
       const left = entry.state === 'ending' && !entry.ending;
       if (left || (this.#isSurplus(entry) && !unknown.has(entry.row.template))) void this.end(entry);
     }
     for (const want of all) this.#fill(want);
+  }
+
+  /** Ends those on workers that drain, and those whose lease is over: their worker has ended them. */
+  async #checkWorkers(): Promise<void> {
+    const kept = this.stock.spare();
+    if (kept.length === 0) return;
+    const { workers, fleet } = this.#deps;
+    const all = await workers.list();
+    const closed = new Set(all.filter(isDraining).map(({ id }) => id));
+    for (const entry of kept) {
+      const { id, worker_id } = entry.row;
+      const isRemote = worker_id !== LOCAL_WORKER;
+      if (isRemote) this.lookIn(REMOTE_CHECK_MS);
+      const isLost = isRemote && entry.state === 'ready' && ((await fleet.leases.overFor(id)) ?? 0) >= 0;
+      if (isLost || closed.has(worker_id)) void this.end(entry);
+    }
   }
 
   /** Keeps the oldest of each shape. */
@@ -175,11 +199,12 @@ export class Replenisher {
 
   async #make(want: Want, entry: PrewarmEntry): Promise<void> {
     try {
-      Object.assign(entry, await startPrewarmed(this.#deps, want, entry.row, entry.abort.signal));
+      Object.assign(entry, await startPrewarmed(this.#deps, want, entry));
       this.totals.made++;
       this.#failures.delete(want.shape);
     } catch (error) {
       if (!entry.abort.signal.aborted) this.#failed(want, error);
+      if (error instanceof NotStarted) entry.isNotStarted = true;
       throw error;
     }
   }
@@ -210,7 +235,7 @@ export class Replenisher {
       await entry.making;
       entry.lease?.release();
       delete entry.lease;
-      await endPrewarmed(this.#deps, entry.row);
+      await endPrewarmed(this.#deps, entry);
       this.stock.delete(row.id);
       this.look();
     } catch (error) {
@@ -222,3 +247,6 @@ export class Replenisher {
     }
   }
 }
+
+/** It accepts no sandboxes, by request or by itself: nobody could take one there. */
+const isDraining = ({ drain, status }: WorkerRecord): boolean => drain || status === 'draining';

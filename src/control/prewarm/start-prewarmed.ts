@@ -1,46 +1,47 @@
-// Starts and ends one prewarmed sandbox. Its row is written before its runtime exists and deleted after the runtime
-// has ended, so that a restart finds every one.
+// Starts and ends one prewarmed sandbox, on this server or on a worker. Its row is written before its runtime exists and
+// deleted after the runtime has ended, so that a restart finds every one.
 import type { SessionHold, Sessions } from '../../agent/sessions.ts';
 import { MAX_DURATION_MS } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { ProviderSet } from '../../providers/provider.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { Created } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../../store/seam/prewarmed.ts';
-import { type Runtime, runtimeRef } from '../runtime/runtimes.ts';
+import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
+import type { Runtime, Runtimes } from '../runtime/runtimes.ts';
 import { runSetup, type SetupDeps } from '../runtime/setup.ts';
+import { isLocal } from '../spawn/choose.ts';
+import type { Fleet } from '../workers/fleet.ts';
 import type { Want } from './prewarm-plan.ts';
 
 export interface StartPrewarmedDeps extends SetupDeps {
   warm: PrewarmedStore;
-  providers: ProviderSet;
+  fleet: Pick<Fleet, 'placement'>;
+  runtimes: Pick<Runtimes, 'create' | 'destroy' | 'capabilities'>;
   sessions: Pick<Sessions<Runtime>, 'acquire' | 'end'>;
 }
 
 /** The row for a new prewarmed sandbox. */
 export function prewarmRow(want: Want, now: number): PrewarmedRecord {
-  const { id, epoch, provider, image, memory_mb, vcpus, network, created_at } = want.plan(now).row;
-  const facts = { id, epoch, provider, image, memory_mb, vcpus, network, created_at };
+  const { id, epoch, provider, image, memory_mb, vcpus, network, created_at, worker_id } = want.plan(now).row;
+  const facts = { id, epoch, provider, image, memory_mb, vcpus, network, created_at, worker_id };
   return { ...facts, template: want.template, shape: want.shape, state: 'starting', warnings: [] };
 }
 
-/** Starts the runtime and its session. Throws `resource_limit` without capacity. After a failure call `endPrewarmed`. */
+/**
+ * Starts the runtime and its session; `entry.row` names its worker from its reservation on. Throws `resource_limit` without
+ * capacity. After a failure call `endPrewarmed`.
+ */
 export async function startPrewarmed(
   deps: StartPrewarmedDeps,
   want: Want,
-  row: PrewarmedRecord,
-  signal: AbortSignal,
+  entry: Pick<PrewarmEntry, 'row' | 'abort'>,
 ): Promise<{ row: PrewarmedRecord; lease: SessionHold }> {
+  const { signal } = entry.abort;
   signal.throwIfAborted();
-  const limits = deps.settings.limits(row.provider as ProviderKind);
-  if (!(await deps.warm.reserve(row, limits)))
-    throw new ServiceError('resource_limit', 'There is no capacity for a prewarmed sandbox.');
-  const { id, epoch, memory_mb, vcpus, network } = row;
-  // The label outlives every deadline: a prewarmed sandbox has none, and later the row decides.
-  const expires_at = new Date(deps.clock.now() + MAX_DURATION_MS).toISOString();
-  const { image } = want.plan(0);
-  const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };
-  const { warnings, ...created } = await want.provider.create(spec, signal);
-  const made: PrewarmedRecord = { ...row, ...created, state: 'ready', warnings };
+  entry.row = await reserved(deps, want, entry.row);
+  const { warnings, ...created } = await create(deps, want, entry.row, signal);
+  const made: PrewarmedRecord = { ...entry.row, ...created, state: 'ready', warnings };
   await runSetup(deps, { ...made, env: want.env }, want.setup, signal);
   const lease = await deps.sessions.acquire(made, signal);
   if (await deps.warm.ready(made)) return { row: made, lease };
@@ -48,9 +49,42 @@ export async function startPrewarmed(
   throw new ServiceError('conflict', 'The prewarmed sandbox was discarded.');
 }
 
+/** Placed as a spawn would be. It is kept through its session, so a worker needs sessions. */
+async function reserved(
+  { warm, fleet, settings }: StartPrewarmedDeps,
+  { provider, demand }: Want,
+  row: PrewarmedRecord,
+): Promise<PrewarmedRecord> {
+  const remote = settings.pool === undefined;
+  const placement = fleet.placement({ local: isLocal(provider), remote, sessions: true, demand });
+  const placed = await warm.reserve(row, { ...settings.limits(row.provider as ProviderKind), placement });
+  if (placed) return placed;
+  throw new ServiceError('resource_limit', 'There is no capacity for a prewarmed sandbox.');
+}
+
+/** The label outlives every deadline: a prewarmed sandbox has none, and later the row decides. */
+function create(
+  { runtimes, clock }: StartPrewarmedDeps,
+  { plan, provider }: Want,
+  { id, epoch, memory_mb, vcpus, network, worker_id }: PrewarmedRecord,
+  signal: AbortSignal,
+): Promise<Created> {
+  const expires_at = new Date(clock.now() + MAX_DURATION_MS).toISOString();
+  const planned = plan(clock.now());
+  const { image, row } = planned;
+  if (worker_id === LOCAL_WORKER)
+    return provider.create({ id, epoch, image, memory_mb, vcpus, network, expires_at }, signal);
+  // The processors of this host do not limit a worker.
+  const placed = { ...row, id, epoch, worker_id, expires_at, vcpus: planned.vcpus };
+  return runtimes.create({ row: placed, image, strict: false }, signal);
+}
+
 /** Resolves when nothing of it is left. Idempotent. */
-export async function endPrewarmed(deps: StartPrewarmedDeps, row: PrewarmedRecord): Promise<void> {
+export async function endPrewarmed(
+  deps: StartPrewarmedDeps,
+  { row, isNotStarted = false }: Pick<PrewarmEntry, 'row' | 'isNotStarted'>,
+): Promise<void> {
   await deps.sessions.end(row.id);
-  await deps.providers.get(row.provider).destroy(runtimeRef(row), new AbortController().signal);
+  if (!isNotStarted) await deps.runtimes.destroy(row, new AbortController().signal);
   await deps.warm.remove(row.id);
 }

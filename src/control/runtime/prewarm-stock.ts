@@ -2,6 +2,7 @@
 // spawns get the same.
 
 import type { SessionHold } from '../../agent/sessions.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
 
 /** `unsure`: a spawn took it and does not know whether the database agreed. */
@@ -17,6 +18,8 @@ export interface PrewarmEntry {
   /** Never rejects; resolves when it has started or been given up. */
   making: Promise<void>;
   ending?: Promise<void>;
+  /** Its start failed before anything was started, so its end needs no provider. */
+  isNotStarted?: boolean;
 }
 
 const THERE: readonly PrewarmState[] = ['starting', 'ready', 'taken', 'unsure'];
@@ -49,16 +52,18 @@ export class PrewarmStock {
     return this.all().filter(({ row, state }) => row.shape === shape && THERE.includes(state));
   }
 
-  /** The oldest ready one, reserved for the caller; undefined when there is none. */
-  take(shape: string): PrewarmEntry | undefined {
-    const entry = this.of(shape).find(({ state }) => state === 'ready');
+  /** The oldest ready one on a worker that `fits`, of this server first, reserved for the caller. */
+  take(shape: string, fits: (worker_id: string) => boolean = () => true): PrewarmEntry | undefined {
+    const ready = this.of(shape).filter(({ state, row }) => state === 'ready' && fits(row.worker_id));
+    const entry = ready.find(({ row }) => row.worker_id === LOCAL_WORKER) ?? ready[0];
     if (entry) entry.state = 'taken';
     return entry;
   }
 
-  /** Entries of a provider, or of all, that nobody has taken, newest first. */
-  spare(provider?: string): PrewarmEntry[] {
-    const free = this.all().filter(({ state }) => state === 'ready' || state === 'starting');
-    return free.filter(({ row }) => provider === undefined || row.provider === provider).reverse();
+  /** Entries that nobody has taken, newest first. */
+  spare(): PrewarmEntry[] {
+    return this.all()
+      .filter(({ state }) => state === 'ready' || state === 'starting')
+      .reverse();
   }
 }

@@ -72,8 +72,7 @@ function taken(kind: string): ServiceError {
 function holdersOf(kind: string, { sandboxes, warm }: KnownSandboxes): () => Promise<Map<string, string>> {
   return once(async () => {
     // Prewarmed rows first: one that a spawn takes in between is then found as a sandbox.
-    const ready = (await warm.all()).map((row) => ({ ...row, worker_id: LOCAL_WORKER }));
-    const rows = [...ready, ...(await sandboxes.inStates(ACTIVE_STATES, ALL))];
+    const rows = [...(await warm.all()), ...(await sandboxes.inStates(ACTIVE_STATES, ALL))];
     const own = rows.filter(({ provider, worker_id }) => provider === kind && worker_id === LOCAL_WORKER);
     return new Map(own.flatMap(({ id, runtime_id }) => (runtime_id === undefined ? [] : [[runtime_id, id]])));
   });

@@ -1,6 +1,5 @@
 // Reserves capacity for a spawn: it takes a prewarmed sandbox or writes a new row. Either is one transaction that also
 // decides admission, so a denied attempt has changed nothing.
-import { isPlaceless } from '../../domain/admission.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import type { PlacementLimits } from '../../domain/placement.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
@@ -57,9 +56,7 @@ export type Reserved = ReservedRow | { sandbox: Sandbox };
 export async function reserveSandbox(deps: ReserveDeps, placing: ReserveRequest): Promise<Attempt<Reserved>> {
   const { plan, shape, claim } = placing;
   const taken = await takePrewarmed(deps, plan, shape, claim);
-  // A prewarmed sandbox is on this server: without capacity here, another worker may have some.
-  if (taken === undefined || ('decision' in taken && isPlaceless(taken.decision)))
-    return reserveRow(deps, placing);
+  if (taken === undefined) return reserveRow(deps, placing);
   if ('decision' in taken) return { denied: taken.decision };
   if ('fingerprint' in taken) return { admitted: { sandbox: replayed(claim, taken) } };
   deps.deadlineSet();

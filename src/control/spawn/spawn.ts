@@ -7,7 +7,6 @@ import { defined } from '../../domain/defined.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { ttlRefused } from '../../domain/ttl.ts';
 import { demandKey } from '../../domain/worker-demand.ts';
-import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateStore } from '../../store/seam/templates.ts';
@@ -132,8 +131,7 @@ export class Spawner {
     if (maxTtlMs > 0 && requestOfRow(first.row).ttlMs > maxTtlMs) throw ttlRefused(maxTtlMs);
     await refuseLocally(this.#deps, first, provider);
     const reserve = (plan: SpawnPlan, provider: Provider) => {
-      const mayBeLocal = (plan.demand?.worker_id ?? LOCAL_WORKER) === LOCAL_WORKER;
-      const hasWarm = template && template.prewarm > 0 && !settings.pool && mayBeLocal;
+      const hasWarm = template && template.prewarm > 0 && !settings.pool;
       const shape = hasWarm ? shapeOf(template, plan) : undefined;
       return reserveSandbox(this.#deps, { plan, provider, shape, claim });
     };

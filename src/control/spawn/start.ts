@@ -36,7 +36,7 @@ export async function startSandbox(
   { plan, provider: { kind }, flight: { signal } }: ReservedRow,
 ): Promise<Sandbox> {
   const { row } = plan;
-  if (row.worker_id === LOCAL_WORKER) await deps.prewarm.makeRoom(kind, deps.settings.limits(kind));
+  await deps.prewarm.makeRoom(row, deps.settings.limits(kind));
   let type: EventType = 'provider.failed';
   try {
     refuseBefore(plan, signal);

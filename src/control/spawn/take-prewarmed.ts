@@ -1,11 +1,12 @@
 // Takes a prewarmed sandbox for a spawn. Admission, the change of owner and `running` are one transaction, so that a
 // crash leaves either a prewarmed sandbox or a sandbox, and none is given twice.
-import type { AdmissionLimits } from '../../domain/admission.ts';
+import { type AdmissionLimits, isPlaceless } from '../../domain/admission.ts';
 import { keptWarnings } from '../../domain/differences.ts';
-import type { Clock } from '../../domain/ports.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
 import { prewarmShape } from '../../domain/prewarm-shape.ts';
 import { formatTemplateKey } from '../../domain/template-key.ts';
 import { agentLifeMs } from '../../domain/ttl.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { TemplateRecord } from '../../store/seam/templates.ts';
@@ -19,8 +20,11 @@ import type { SpawnPlan } from './plan.ts';
 
 /** The ready sandboxes as a spawn uses them. */
 export interface ReadySandboxes {
-  /** One of this shape that answers, reserved for the caller, who calls `claimed`, `putBack`, `forget` or `unsure` next. */
-  take(shape: string): Promise<PrewarmEntry | undefined>;
+  /**
+   * One of this shape that answers and is on a worker that `fits`, reserved for the caller, who calls `claimed`,
+   * `putBack`, `forget` or `unsure` next.
+   */
+  take(shape: string, fits?: (worker_id: string) => boolean): Promise<PrewarmEntry | undefined>;
   claimed(entry: PrewarmEntry): void;
   putBack(entry: PrewarmEntry): void;
   forget(entry: PrewarmEntry): void;
@@ -28,7 +32,7 @@ export interface ReadySandboxes {
   /** Ends one that does not answer, and starts another. */
   end(entry: PrewarmEntry): void;
   /** Ends as many as an admitted spawn needs room for. */
-  makeRoom(provider: string, limits: AdmissionLimits): Promise<void>;
+  makeRoom(row: Pick<SandboxRecord, 'provider' | 'worker_id'>, limits: AdmissionLimits): Promise<void>;
 }
 
 export interface TakePrewarmedDeps {
@@ -38,17 +42,39 @@ export interface TakePrewarmedDeps {
   publisher: Publisher;
   settings: Settings;
   fleet: Fleet;
+  logger: Logger;
 }
 
-/** The running sandbox, or the reason against it; undefined when none has this shape. */
+type Taken = { sandbox: Sandbox } | Exclude<Reservation, { kind: 'reserved' | 'gone' }> | undefined;
+
+/**
+ * The running sandbox, or the reason against it; undefined when none has this shape on a worker that accepts sandboxes.
+ */
 export async function takePrewarmed(
   deps: TakePrewarmedDeps,
   plan: SpawnPlan,
   shape: string | undefined,
   claim: IdempotencyClaim | undefined,
-): Promise<{ sandbox: Sandbox } | Exclude<Reservation, { kind: 'reserved' | 'gone' }> | undefined> {
-  const entry = shape === undefined ? undefined : await deps.prewarm.take(shape);
-  if (!entry) return undefined;
+): Promise<Taken> {
+  const refused = new Set<string>();
+  const { worker_id: only } = plan.demand ?? {};
+  const fits = (worker_id: string) => !refused.has(worker_id) && (only ?? worker_id) === worker_id;
+  while (shape !== undefined) {
+    const entry = await deps.prewarm.take(shape, fits);
+    if (!entry) break;
+    const taken = await takeEntry(deps, plan, entry, claim);
+    if (!taken || !('decision' in taken) || !isPlaceless(taken.decision)) return taken;
+    refused.add(entry.row.worker_id);
+  }
+  return undefined;
+}
+
+async function takeEntry(
+  deps: TakePrewarmedDeps,
+  plan: SpawnPlan,
+  entry: PrewarmEntry,
+  claim: IdempotencyClaim | undefined,
+): Promise<Taken> {
   const row = claimedRow(plan, entry);
   if (plan.strict && row.warnings !== undefined) {
     // A new sandbox would have the same differences, and its provider reports them.
@@ -62,6 +88,7 @@ export async function takePrewarmed(
   if (reservation.kind === 'reserved') {
     deps.prewarm.claimed(entry);
     deps.publisher.committed(reservation.events);
+    if (row.worker_id !== LOCAL_WORKER) passLifetime(deps, row);
     return { sandbox };
   }
   if (reservation.kind === 'gone') {
@@ -72,9 +99,21 @@ export async function takePrewarmed(
   return reservation;
 }
 
+/** In the background: until its worker knows the lifetime, the lease bounds the sandbox, and each renewal of it tells. */
+function passLifetime({ fleet, logger }: TakePrewarmedDeps, row: SandboxRecord): void {
+  fleet
+    .renew(row)
+    .catch((err: unknown) =>
+      logger.debug(
+        { sandbox_id: row.id, err },
+        'Could not tell a worker the lifetime of a sandbox; the next renewal of its lease does.',
+      ),
+    );
+}
+
 /**
  * A ready sandbox has no deadline until it is taken: it gets one before its row, so that none runs without. One that does
- * not answer is ended, and the result is false.
+ * not answer is ended, and the result is false. On a worker the agent belongs to the worker (`passLifetime`).
  */
 async function givenDeadline(
   { prewarm, clock }: TakePrewarmedDeps,
@@ -92,11 +131,12 @@ async function givenDeadline(
 }
 
 function claimedRow({ row, warnings }: SpawnPlan, { row: warm }: PrewarmEntry): SandboxRecord {
-  const { id, epoch, image, memory_mb, vcpus, runtime_id } = warm;
+  const { id, epoch, image, memory_mb, vcpus, runtime_id, worker_id } = warm;
   const runtime = runtime_id === undefined ? {} : { runtime_id };
-  const differs = keptWarnings([...warnings, ...warm.warnings]);
+  // Those of the plan are about this host.
+  const differs = keptWarnings([...(worker_id === LOCAL_WORKER ? warnings : []), ...warm.warnings]);
   const changed = differs.length === 0 ? {} : { warnings: differs };
-  return { ...row, id, epoch, state: 'running', image, memory_mb, vcpus, ...runtime, ...changed };
+  return { ...row, id, epoch, worker_id, state: 'running', image, memory_mb, vcpus, ...runtime, ...changed };
 }
 
 async function reserve(
@@ -112,7 +152,12 @@ async function reserve(
   const types = ['sandbox.created', 'sandbox.running'] as const;
   const events = types.map((type) => publisher.draft(type, row, row.created_by));
   try {
-    const placement = fleet.placement({ local: true, remote: false, sessions: false, demand });
+    const { worker_id: on } = row;
+    const isHere = on === LOCAL_WORKER;
+    const placement = {
+      ...fleet.placement({ local: isHere, remote: !isHere, sessions: !isHere, demand }),
+      ...(!isHere && { on }),
+    };
     const limits = { ...settings.limits(row.provider as ProviderKind), placement };
     return await sandboxes.reserve({ sandbox: row, limits, events, claim, warm: { response } });
   } catch (error) {

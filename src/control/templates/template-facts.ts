@@ -7,7 +7,6 @@ import { checkEnv, execArgv } from '../../domain/exec-request.ts';
 import { parseImage } from '../../domain/image.ts';
 import { refuseMasked } from '../../domain/template.ts';
 import { boundedLifeMs } from '../../domain/ttl.ts';
-import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { TemplateUpdate } from '../../schema/template.ts';
 import type { TemplateFacts } from '../../store/seam/templates.ts';
@@ -29,11 +28,6 @@ export function templateFacts(request: TemplateUpdate, rules: TemplateRules): Te
   refuseMasked(env);
   for (const command of setup) execArgv({ command });
   const { worker_id, worker_labels = {} } = request;
-  const isBound = Object.keys(worker_labels).length > 0 || (worker_id ?? LOCAL_WORKER) !== LOCAL_WORKER;
-  if (prewarm > 0 && isBound)
-    throw new ServiceError('bad_request', 'prewarm cannot be combined with other workers or worker_labels.', {
-      remedy: 'Prewarmed sandboxes run on the server itself. Omit one of them.',
-    });
   const { maxPrewarm } = settings;
   if (prewarm > maxPrewarm)
     throw new ServiceError('resource_limit', 'prewarm is over the maximum.', {

@@ -38,6 +38,8 @@ export interface TemplatesDeps extends TemplateRules {
   clock: Clock;
   /** Called when the templates that are prewarmed may have changed. */
   templateChanged(): void;
+  /** The ready sandboxes of a template by worker. */
+  readyOf(template: TemplateKey): Record<string, number>;
 }
 
 export function templates(deps: TemplatesDeps): Templates {
@@ -46,7 +48,7 @@ export function templates(deps: TemplatesDeps): Templates {
   return {
     list: async (query, caller, hold) => listTemplates(deps, query, caller, hold),
     get: async (name, caller) =>
-      templateView(await knownTemplate(store, meantBy(settings, caller, name)), caller),
+      readView(deps, await knownTemplate(store, meantBy(settings, caller, name)), caller),
     create: async (request, caller) => {
       const key = ownedKey(request.name, ownerOfNew(settings, caller));
       const created_at = now();
@@ -117,11 +119,12 @@ async function replace(
 }
 
 async function listTemplates(
-  { templates: store, settings }: TemplatesDeps,
+  deps: TemplatesDeps,
   { limit = PAGE, cursor }: { limit?: number; cursor?: string },
   caller: Caller,
   hold: Hold,
 ): Promise<{ templates: Template[]; next_cursor?: string }> {
+  const { templates: store, settings } = deps;
   const owner_id = visibleOwner(settings, caller);
   const after = cursor === undefined ? undefined : positionOf(parseCursor(cursor));
   const filter = {
@@ -132,7 +135,7 @@ async function listTemplates(
   const { found, more } = await templatePage(store, filter, hold);
   const last = found.at(-1);
   return {
-    templates: found.map((template) => templateView(template, caller)),
+    templates: found.map((template) => readView(deps, template, caller)),
     ...(last && more && { next_cursor: formatCursor({ ...last, id: formatTemplateKey(last) }) }),
   };
 }
@@ -162,6 +165,12 @@ export function refuseChange(rules: OwnerRules, caller: Caller, { owner_id }: Te
   throw new ServiceError('forbidden', 'All owners share this template.', {
     remedy: 'Only administrators can change it. Create your own template under another name.',
   });
+}
+
+/** Admin keys also see how many ready sandboxes each worker has. */
+function readView({ readyOf }: TemplatesDeps, template: TemplateRecord, caller: Caller): Template {
+  const hasReady = template.prewarm > 0 && caller.role === 'admin';
+  return { ...templateView(template, caller), ...(hasReady && { ready: readyOf(template) }) };
 }
 
 /** Empty maps and lists are left out; values of `env` are for admin keys. */

@@ -15,7 +15,7 @@ import type { Workers } from '../api/workers.ts';
 import type { Periodic } from '../async/periodic.ts';
 import { Leases } from './leases.ts';
 import { localWorker } from './local-worker.ts';
-import { workerRegistry } from './registry.ts';
+import { type RegistryDeps, workerRegistry } from './registry.ts';
 import { WorkerSecrets } from './worker-secrets.ts';
 import { type WorkerStats, workerStats } from './worker-stats.ts';
 import { type WorkerTerms, workerTerms } from './worker-terms.ts';
@@ -52,8 +52,7 @@ export interface Fleet {
   offered(): Promise<ReadonlySet<string>>;
   /** Makes the worker of the row renew its lease and apply its deadline. */
   renew(row: Pick<SandboxRecord, 'id' | 'worker_id' | 'expires_at'>): Promise<void>;
-  /** Calls `roomChanged` whenever capacity may have increased. */
-  registry(roomChanged: () => void): Workers;
+  registry(changes: Pick<RegistryDeps, 'roomChanged' | 'drained'>): Workers;
 }
 
 export function fleetOf(deps: FleetDeps): Fleet {
@@ -93,10 +92,10 @@ export function fleetOf(deps: FleetDeps): Fleet {
       return new Set(workers.flatMap(({ rpc_url, providers }) => (rpc_url === undefined ? [] : providers)));
     },
     renew,
-    registry: (roomChanged) =>
+    registry: (changes) =>
       workerRegistry({
         ...given,
-        roomChanged,
+        ...changes,
         learn,
         forget: (id) => void abilities.delete(id),
         allowLoopback: allowsLoopbackRpc(config.current()),

@@ -1,7 +1,7 @@
 // Leases as the control plane handles them: signed for their holder, renewed while their sandbox lives. A lease is over
 // when this process has seen its generation unchanged for its term, by its monotonic clock: no wall clock of another
 // replica, of a worker or of the database ends one early. The worker has its own deadline, from when it asked.
-import { formatDuration, parseDuration } from '../../domain/duration.ts';
+import { formatDuration, MAX_DURATION_MS, parseDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { signLease } from '../../domain/lease.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -60,10 +60,11 @@ export class Leases {
     const before = await leases.get(resource_id);
     if (before?.holder_id !== worker_id || this.overMs(before) >= 0) throw notHeld();
     const lease = await leases.renew(resource_id, worker_id, this.#stamp(ms));
-    const row = lease && (await sandboxes.get(resource_id));
-    if (!lease || !row) throw notHeld();
+    if (!lease) throw notHeld();
+    const row = await sandboxes.get(resource_id);
     this.#granted(lease, ms);
-    const leftMs = Math.max(0, Date.parse(row.expires_at) - clock.now());
+    // A prewarmed sandbox has no row, and no lifetime until a spawn takes it.
+    const leftMs = row ? Math.max(0, Date.parse(row.expires_at) - clock.now()) : MAX_DURATION_MS;
     return { lease: signLease(secret, termsOf(lease)), sandbox_ttl: formatDuration(fullSeconds(leftMs)) };
   }
 

@@ -33,6 +33,8 @@ export interface RegistryDeps {
   shutdown(worker: WorkerRecord): Promise<void>;
   /** Called when capacity may have increased. */
   roomChanged(): void;
+  /** Called when a worker accepts no more sandboxes. */
+  drained(): void;
   /** Called when a worker is removed. */
   forget(id: string): void;
   /** Called after each heartbeat. */
@@ -50,8 +52,9 @@ export function workerRegistry(deps: RegistryDeps): Workers {
     heartbeat: async (...heartbeat) => shown(await hear(...heartbeat)),
     drain: async (id, drain) => {
       const worker = (await workers.drain(id, drain, now())) ?? unknown();
-      if (!drain) roomChanged();
-      else if (id !== LOCAL_WORKER) await notify(deps, worker);
+      if (drain) deps.drained();
+      else roomChanged();
+      if (drain && id !== LOCAL_WORKER) await notify(deps, worker);
       return shown(worker);
     },
     remove: async (id) => {

@@ -10,6 +10,7 @@ import { RECORDS } from './migrations/0017-records.ts';
 import { EVENT_FUNCTIONS, RESERVE_FUNCTIONS } from './migrations/0017-sandbox-functions.ts';
 import { SANDBOXES } from './migrations/0017-sandboxes.ts';
 import { WORKER_LABELS } from './migrations/0018-worker-labels.ts';
+import { PREWARMED_WORKERS } from './migrations/0019-prewarmed-workers.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -31,6 +32,8 @@ const FOUNDATION = [
 const MIGRATIONS: readonly Migration[] = [
   { version: 17, works_with: 17, sql: FOUNDATION },
   { version: 18, works_with: 17, sql: WORKER_LABELS },
+  // Older programs would search for all prewarmed sandboxes on their own host.
+  { version: 19, works_with: 19, sql: PREWARMED_WORKERS },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

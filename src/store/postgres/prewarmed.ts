@@ -1,12 +1,17 @@
 // Prewarmed sandboxes in PostgreSQL: rows of their own until a spawn takes one (sandboxes.ts).
+import type { AdmissionLimits } from '../../domain/admission.ts';
+import { hasRoom, type Occupancy } from '../../domain/prewarm-room.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../seam/prewarmed.ts';
 import { parse } from '../sqlite/rows.ts';
 import type { Statement } from './connection.ts';
+import { contended } from './failures.ts';
+import { PLACES, type PlacesRow, placementBeside, placesValues } from './places.ts';
 import { encodeJson } from './text.ts';
 import type { Work } from './work.ts';
 
 const COLUMNS =
-  'id, epoch, state, template, shape, provider, image, memory_mb, vcpus, network, runtime_id, warnings, created_at';
+  'id, epoch, state, template, shape, provider, image, memory_mb, vcpus, network, runtime_id, warnings, created_at, worker_id';
 type Row = Omit<PrewarmedRecord, 'runtime_id' | 'warnings'> & { runtime_id: string | null; warnings: string };
 
 const GET: Statement = { name: 'warm', text: `SELECT ${COLUMNS} FROM warm_sandboxes WHERE id = $1` };
@@ -14,20 +19,30 @@ const ALL: Statement = {
   name: 'warm-all',
   text: `SELECT ${COLUMNS} FROM warm_sandboxes ORDER BY created_at, id`,
 };
+const FACTS: Statement = {
+  name: 'warm-facts',
+  text: `SELECT
+    (SELECT coalesce(sum(active), 0)::bigint FROM active_counts) + (SELECT count(*) FROM warm_sandboxes) AS total,
+    svc_active_17($1) + (SELECT count(*) FROM warm_sandboxes WHERE provider = $1 AND worker_id = 'local') AS of_provider,
+    ${PLACES}`,
+};
 const RESERVE: Statement = {
   name: 'warm-reserve',
-  text: 'SELECT svc_reserve_warm_17($1::jsonb, $2, $3, $4, $5) AS done',
+  text: 'SELECT svc_reserve_warm_19($1::jsonb, $2, $3, $4, $5, $6) AS done',
 };
 const READY: Statement = { name: 'warm-ready', text: 'SELECT svc_warm_ready_17($1::jsonb, $2, $3) AS done' };
-const REMOVE: Statement = { name: 'warm-remove', text: 'DELETE FROM warm_sandboxes WHERE id = $1' };
+/** The lease of a row that has become a sandbox stays. */
+const REMOVE: Statement = {
+  name: 'warm-remove',
+  text: `WITH removed AS (DELETE FROM warm_sandboxes WHERE id = $1 RETURNING id)
+    DELETE FROM leases USING removed WHERE resource_id = removed.id`,
+};
+/** Attempts against others that take the last capacity in between. */
+const MOST_RACES = 8;
 
 export function warmStore(work: Work): PrewarmedStore {
   return {
-    reserve: async (warm, { max_sandboxes, max_provider_sandboxes = 0 }) => {
-      const values = [toJson(warm), max_sandboxes, max_provider_sandboxes];
-      const [row] = await work.once<{ done: boolean }>({ ...RESERVE, values });
-      return row?.done === true;
-    },
+    reserve: (warm, limits) => reserve(work, warm, limits),
     ready: async (warm) => {
       const [row] = await work.once<{ done: boolean }>({ ...READY, values: [toJson(warm)] });
       return row?.done === true;
@@ -36,6 +51,40 @@ export function warmStore(work: Work): PrewarmedStore {
     all: async () => (await work.read<Row>(ALL)).map(fromRow),
     remove: async (id) => void (await work.write({ ...REMOVE, values: [id] })),
   };
+}
+
+async function reserve(
+  work: Work,
+  warm: PrewarmedRecord,
+  limits: AdmissionLimits,
+): Promise<PrewarmedRecord | undefined> {
+  const { max_sandboxes, max_provider_sandboxes = 0, placement } = limits;
+  for (let races = 0; races < MOST_RACES; races++) {
+    const worker_id = await placeFor(work, warm, limits);
+    if (worker_id === undefined) return undefined;
+    const placed = { ...warm, worker_id };
+    const bounds =
+      worker_id === LOCAL_WORKER ? [max_provider_sandboxes, null] : [0, placement?.lease_until ?? null];
+    const values = [toJson(placed), max_sandboxes, ...bounds];
+    const [row] = await work.once<{ done: boolean }>({ ...RESERVE, values });
+    if (row?.done) return placed;
+  }
+  throw contended();
+}
+
+/** Undefined without capacity. */
+async function placeFor(
+  work: Work,
+  { provider }: PrewarmedRecord,
+  limits: AdmissionLimits,
+): Promise<string | undefined> {
+  const { placement } = limits;
+  const values = [...placesValues(provider, placement)];
+  const used = (await work.read<Occupancy & PlacesRow & Record<string, unknown>>({ ...FACTS, values }))[0]!;
+  if (!hasRoom({ total: used.total, of_provider: 0 }, limits)) return undefined;
+  const isLocalFull = !hasRoom(used, limits);
+  if (placement) return placementBeside(used, placement, isLocalFull).worker_id;
+  return isLocalFull ? undefined : LOCAL_WORKER;
 }
 
 const toJson = (warm: PrewarmedRecord) => encodeJson({ ...warm, warnings: JSON.stringify(warm.warnings) });

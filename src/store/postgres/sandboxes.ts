@@ -25,7 +25,7 @@ const MOST_RACES = 8;
 
 const RESERVE: Statement = {
   name: 'sandbox-reserve',
-  text: 'SELECT kind, worker_id, sandbox_id, fingerprint, response FROM svc_reserve_17($1::jsonb, $2, $3)',
+  text: 'SELECT kind, worker_id, sandbox_id, fingerprint, response FROM svc_reserve_19($1::jsonb, $2, $3)',
 };
 const PATCHED = [
   'state',

@@ -42,7 +42,7 @@ const DRAIN: Statement = {
   name: 'worker-drain',
   text: 'UPDATE workers SET drain = $2, updated_at = $3 WHERE id = $1',
 };
-const REMOVE: Statement = { name: 'worker-remove', text: 'SELECT svc_remove_worker_17($1, $2, $3) AS kind' };
+const REMOVE: Statement = { name: 'worker-remove', text: 'SELECT svc_remove_worker_19($1, $2, $3) AS kind' };
 
 export function workerStore(work: Work): WorkerStore {
   const get = async (id: string) => {
@@ -109,7 +109,7 @@ const LIST_LEASES: Statement = {
 };
 const RENEW: Statement = {
   name: 'lease-renew',
-  text: `SELECT ${LEASE} FROM svc_renew_lease_17($1, $2, $3, $4, $5)`,
+  text: `SELECT ${LEASE} FROM svc_renew_lease_19($1, $2, $3, $4, $5)`,
 };
 
 export function leaseStore(work: Work): LeaseStore {

@@ -1,5 +1,5 @@
-// THE STORE SEAM: workers, and the leases under which they run sandboxes. The reservation of a sandbox acquires its
-// lease and the sandbox's end releases it, in the same transactions. store.ts has the rules for all tables.
+// THE STORE SEAM: workers, and the leases under which they run sandboxes. The reservation of a sandbox or of a prewarmed one
+// acquires its lease and its end releases it, in the same transactions. store.ts has the rules for all tables.
 import type { HeartbeatBody, Worker } from '../../schema/worker.ts';
 
 /** The worker reports `status`, administrators set `drain`. */
@@ -42,7 +42,7 @@ export interface WorkerStore {
   list(): Promise<WorkerRecord[]>;
   /** Undefined if there is no such worker. */
   drain(id: string, drain: boolean, at: string): Promise<WorkerRecord | undefined>;
-  /** Removes a worker only if it has no active sandboxes. */
+  /** Removes a worker only if it has neither active nor prewarmed sandboxes. */
   remove(id: string): Promise<'removed' | 'absent' | 'busy'>;
 }
 
@@ -52,7 +52,7 @@ export interface LeaseStore {
   list(): Promise<LeaseRecord[]>;
   /**
    * Returns the next generation, never with an earlier end. Undefined if `holder_id` does not hold the lease, or its
-   * sandbox is neither creating, running nor unhealthy. The clock does not
+   * sandbox is neither creating, running, unhealthy nor prewarmed. The clock does not
    * matter: a lease is over when a control plane has seen its generation stand still. A repeat is harmless.
    */
   renew(resource_id: string, holder_id: string, expires_at: string): Promise<LeaseRecord | undefined>;

@@ -1,5 +1,5 @@
-// Leases in the database. Reservations create them (sandboxes.ts), and a trigger deletes them with the end of their
-// sandboxes.
+// Leases in the database. Reservations create them (sandboxes.ts, prewarmed.ts), and a trigger deletes them with the end
+// of their sandboxes.
 import type { Database } from 'better-sqlite3';
 import type { LeaseRecord, LeaseStore } from '../seam/workers.ts';
 import type { Executor } from './executor.ts';
@@ -12,8 +12,9 @@ export function leaseStore(db: Database, work: Executor): LeaseStore {
   // Run with all(), not get(): only a statement run to its end reports a commit that failed.
   const renew = db.prepare<[string, string, string], LeaseRecord>(
     `UPDATE leases SET generation = generation + 1, expires_at = max(expires_at, ?)
-       WHERE resource_id = ? AND holder_id = ? AND EXISTS (
+       WHERE resource_id = ? AND holder_id = ? AND (EXISTS (
          SELECT 1 FROM sandboxes WHERE id = resource_id AND state IN ('creating', 'running', 'unhealthy'))
+         OR EXISTS (SELECT 1 FROM warm_sandboxes WHERE id = resource_id))
        RETURNING ${COLUMNS}`,
   );
   return {

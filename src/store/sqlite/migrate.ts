@@ -20,6 +20,7 @@ import { KEYS } from './migrations/0015-keys.ts';
 import { WORKER_SECRETS } from './migrations/0016-worker-secrets.ts';
 import { REPLICAS } from './migrations/0017-replicas.ts';
 import { WORKER_LABELS } from './migrations/0018-worker-labels.ts';
+import { PREWARMED_WORKERS } from './migrations/0019-prewarmed-workers.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -40,6 +41,7 @@ const MIGRATIONS: readonly string[] = [
   WORKER_SECRETS,
   REPLICAS,
   WORKER_LABELS,
+  PREWARMED_WORKERS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

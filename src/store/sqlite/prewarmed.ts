@@ -1,9 +1,13 @@
 // Prewarmed sandboxes in the database: separate rows until a spawn takes one (sandboxes.ts).
 import type { Database } from 'better-sqlite3';
+import type { AdmissionLimits } from '../../domain/admission.ts';
 import { hasRoom, type Occupancy } from '../../domain/prewarm-room.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../seam/prewarmed.ts';
 import type { Executor } from './executor.ts';
+import { leaseTaker } from './leases.ts';
 import { parse } from './rows.ts';
+import { workerPlaces } from './workers.ts';
 
 const COLUMNS = [
   'id',
@@ -19,6 +23,7 @@ const COLUMNS = [
   'runtime_id',
   'warnings',
   'created_at',
+  'worker_id',
 ] as const satisfies readonly (keyof PrewarmedRecord)[];
 
 type WarmRow = Omit<PrewarmedRecord, 'runtime_id' | 'warnings'> & {
@@ -35,13 +40,13 @@ export function warmStore(db: Database, work: Executor): PrewarmedStore {
     `UPDATE warm_sandboxes SET state = 'ready', image = @image, memory_mb = @memory_mb, vcpus = @vcpus,
        runtime_id = @runtime_id, warnings = @warnings WHERE id = @id AND epoch = @epoch AND state = 'starting'`,
   );
-  const remove = db.prepare('DELETE FROM warm_sandboxes WHERE id = ?');
+  const remove = removing(db);
   return {
     reserve: (warm, limits) => work.grow(() => reserve.immediate(warm, limits)),
     ready: (warm) => work.change(() => ready.run(toRow(warm)).changes > 0),
     get: (id) => work.run(() => get.all(id).map(fromRow)[0]),
     all: () => work.run(() => all.all().map(fromRow)),
-    remove: (id) => work.settle(() => void remove.run(id)),
+    remove: (id) => work.settle(() => remove.immediate(id)),
   };
 }
 
@@ -52,20 +57,51 @@ export function warmTaker(db: Database): (warm: Pick<PrewarmedRecord, 'id' | 'ep
 }
 
 function reserving(db: Database) {
+  const usage = usageOf(db);
+  const places = workerPlaces(db);
+  const acquire = leaseTaker(db);
+  const insert = db.prepare(
+    `INSERT INTO warm_sandboxes (${COLUMNS}) VALUES (${COLUMNS.map((column) => `@${column}`)})`,
+  );
+  return db.transaction((warm: PrewarmedRecord, limits: AdmissionLimits): PrewarmedRecord | undefined => {
+    const used = usage(warm.provider);
+    const { placement } = limits;
+    if (!hasRoom({ ...used, of_provider: 0 }, limits)) return undefined;
+    const isLocalFull = !hasRoom(used, limits);
+    const worker_id = placement
+      ? places.findBeside(warm.provider, placement, isLocalFull).worker_id
+      : LOCAL_WORKER;
+    if (worker_id === undefined || (!placement && isLocalFull)) return undefined;
+    const placed = { ...warm, worker_id };
+    insert.run(toRow(placed));
+    if (placement && worker_id !== LOCAL_WORKER) {
+      const { id, created_at } = warm;
+      acquire({ resource_id: id, holder_id: worker_id, expires_at: placement.lease_until, created_at });
+    }
+    return placed;
+  });
+}
+
+/** Sandboxes and prewarmed ones: in total, and of a provider on this server. */
+function usageOf(db: Database): (provider: string) => Occupancy {
+  const places = workerPlaces(db);
   const counted = (active: string, warm: string) =>
     `(SELECT coalesce(sum(active), 0) FROM active_counts ${active}) + (SELECT count(*) FROM warm_sandboxes ${warm})`;
   const own = 'WHERE provider = @provider';
   const used = db.prepare<{ provider: string }, Occupancy>(
-    `SELECT ${counted('', '')} AS total, ${counted(own, own)} AS of_provider`,
+    `SELECT ${counted('', '')} AS total, ${counted(own, `${own} AND worker_id = 'local'`)} AS of_provider`,
   );
-  const insert = db.prepare(
-    `INSERT INTO warm_sandboxes (${COLUMNS}) VALUES (${COLUMNS.map((column) => `@${column}`)})`,
-  );
-  return db.transaction((...[warm, limits]: Parameters<PrewarmedStore['reserve']>): boolean => {
-    const { provider } = warm;
-    if (!hasRoom(used.get({ provider }) ?? { total: 0, of_provider: 0 }, limits)) return false;
-    insert.run(toRow(warm));
-    return true;
+  return (provider) => {
+    const { total, of_provider } = used.get({ provider }) ?? { total: 0, of_provider: 0 };
+    return { total, of_provider: of_provider - places.elsewhere(provider) };
+  };
+}
+
+function removing(db: Database) {
+  const remove = db.prepare('DELETE FROM warm_sandboxes WHERE id = ?');
+  const release = db.prepare('DELETE FROM leases WHERE resource_id = ?');
+  return db.transaction((id: string): void => {
+    if (remove.run(id).changes > 0) release.run(id);
   });
 }
 

@@ -147,6 +147,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       runtime_id,
       warnings,
       created_at: stamp,
+      worker_id: workerId,
     },
   },
   pool_vms: {

@@ -97,7 +97,7 @@ function reserving(db: Database, ids: EventIds) {
     const { worker_id = sandbox.worker_id } = decision.placement ?? {};
     const row = toSandboxRow({ ...(place ? places.take(sandbox, place) : sandbox), worker_id });
     insert.run(row);
-    if (limits.placement && worker_id !== LOCAL_WORKER) {
+    if (limits.placement && !warm && worker_id !== LOCAL_WORKER) {
       const { id, created_at } = sandbox;
       const { lease_until: expires_at } = limits.placement;
       acquire({ resource_id: id, holder_id: worker_id, expires_at, created_at });

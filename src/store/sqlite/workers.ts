@@ -1,10 +1,12 @@
 // Workers in the database, and the choice among them inside the reservation of a sandbox (sandboxes.ts).
 import type { Database } from 'better-sqlite3';
 import {
+  beside,
   type Placement,
   type PlacementCandidate,
   type PlacementLimits,
   placeSandbox,
+  stayingOn,
 } from '../../domain/placement.ts';
 import { SESSIONS } from '../../domain/worker-capabilities.ts';
 import { type KnownWorker, meets, unmetDemand } from '../../domain/worker-demand.ts';
@@ -52,6 +54,9 @@ export function workerStore(db: Database, work: Executor): WorkerStore {
   const list = db.prepare<[], WorkerRow>(`${SELECT} ORDER BY id`);
   const drain = db.prepare('UPDATE workers SET drain = @drain, updated_at = @at WHERE id = @id');
   const remove = db.prepare('DELETE FROM workers WHERE id = ?');
+  const prewarmed = db
+    .prepare<[string], number>('SELECT count(*) FROM warm_sandboxes WHERE worker_id = ?')
+    .pluck();
   const heard = hearing(db);
   const draining = db.transaction((id: string, wanted: boolean, at: string) => {
     drain.run({ id, drain: Number(wanted), at });
@@ -60,7 +65,7 @@ export function workerStore(db: Database, work: Executor): WorkerStore {
   const removing = db.transaction((id: string) => {
     const row = get.get(id);
     if (!row) return 'absent';
-    if (fromRow(row).active_sandboxes > 0) return 'busy';
+    if (fromRow(row).active_sandboxes > 0 || (prewarmed.get(id) ?? 0) > 0) return 'busy';
     remove.run(id);
     return 'removed';
   });
@@ -159,37 +164,55 @@ export interface WorkerPlaces {
   /** Counts sandboxes of `provider` on other workers. */
   elsewhere(provider: string): number;
   find(provider: string, limits: PlacementLimits, isLocalFull: boolean): Placement;
+  /** The same for one to prewarm. */
+  findBeside(provider: string, limits: PlacementLimits, isLocalFull: boolean): Placement;
 }
 
 export function workerPlaces(db: Database): WorkerPlaces {
-  const local = db.prepare<[], Pick<WorkerRow, 'drain' | 'labels'>>(
-    "SELECT drain, labels FROM workers WHERE id = 'local'",
-  );
   const known = db.prepare<object, WorkerRow & { isReachable: number }>(
     `SELECT *, id = 'local' OR (status <> 'offline' AND rpc_url IS NOT NULL AND last_heartbeat > @heartbeat_after)
        AS isReachable FROM workers`,
   );
   const elsewhere = db.prepare<[string], number>(`SELECT count(*) ${REMOTE} AND provider = ?`).pluck();
-  const candidates = db.prepare<object, PlacementCandidate & Pick<WorkerRow, 'labels'>>(
-    `SELECT id, labels, max_sandboxes, (SELECT count(*) ${REMOTE} AND worker_id = workers.id) AS active FROM workers
-       WHERE id <> 'local' AND drain = 0 AND status = 'online' AND rpc_url IS NOT NULL AND last_heartbeat > @heartbeat_after
-         AND (@sessions = 0 OR EXISTS (SELECT 1 FROM json_each(capabilities) WHERE value = '${SESSIONS}'))
-         AND @provider IN (SELECT value FROM json_each(providers))`,
-  );
+  const able = ableWorkers(db);
   return {
     elsewhere: (provider) => elsewhere.get(provider) ?? 0,
-    find(provider, { local: mayBeLocal, remote, sessions, heartbeat_after, demand }, is_full) {
-      const fits = (row: Pick<WorkerRow, 'id' | 'labels'>) =>
-        demand === undefined || meets({ id: row.id, labels: labelsOf(row) }, demand);
-      const { drain, labels } = local.get() ?? { drain: 0, labels: '{}' };
-      const hasLocal = mayBeLocal && drain === 0 && fits({ id: LOCAL_WORKER, labels });
-      const given = { provider, heartbeat_after, sessions: Number(sessions) };
-      const others = remote ? candidates.all(given).filter(fits) : [];
-      const placement = placeSandbox(hasLocal ? { is_full } : undefined, others);
+    find(provider, limits, is_full) {
+      const { on, demand, heartbeat_after } = limits;
+      const { local, others } = able(provider, limits, is_full);
+      const placement = on === undefined ? placeSandbox(local, others) : stayingOn(on, others);
       if (!placement.is_lost || demand === undefined) return placement;
       const all = known.all({ heartbeat_after }).map(knownWorker);
       return { ...placement, unmet: unmetDemand(demand, provider, all) };
     },
+    findBeside(provider, limits, is_full) {
+      const { local, others } = able(provider, limits, is_full);
+      return placeSandbox(local, beside(others));
+    },
+  };
+}
+
+/** Those that meet the demand. */
+function ableWorkers(db: Database) {
+  const own = db.prepare<[], Pick<WorkerRow, 'drain' | 'labels'>>(
+    "SELECT drain, labels FROM workers WHERE id = 'local'",
+  );
+  const candidates = db.prepare<object, PlacementCandidate & Pick<WorkerRow, 'labels'>>(
+    `SELECT id, labels, max_sandboxes, (SELECT count(*) ${REMOTE} AND worker_id = workers.id) AS active,
+       (SELECT count(*) FROM warm_sandboxes WHERE worker_id = workers.id) AS prewarmed FROM workers
+       WHERE id <> 'local' AND drain = 0 AND status = 'online' AND rpc_url IS NOT NULL AND last_heartbeat > @heartbeat_after
+         AND (@sessions = 0 OR EXISTS (SELECT 1 FROM json_each(capabilities) WHERE value = '${SESSIONS}'))
+         AND @provider IN (SELECT value FROM json_each(providers))`,
+  );
+  return (provider: string, limits: PlacementLimits, is_full: boolean) => {
+    const { local: mayBeLocal, remote, sessions, heartbeat_after, demand } = limits;
+    const fits = (row: Pick<WorkerRow, 'id' | 'labels'>) =>
+      demand === undefined || meets({ id: row.id, labels: labelsOf(row) }, demand);
+    const { drain, labels } = own.get() ?? { drain: 0, labels: '{}' };
+    const hasLocal = mayBeLocal && drain === 0 && fits({ id: LOCAL_WORKER, labels });
+    const given = { provider, heartbeat_after, sessions: Number(sessions) };
+    const others = remote ? candidates.all(given).filter(fits) : [];
+    return { local: hasLocal ? { is_full } : undefined, others };
   };
 }
 

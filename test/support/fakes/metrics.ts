@@ -46,7 +46,7 @@ const numbers: MetricsBody = {
   },
   prewarm: {
     ...{ wanted: 0, ready: 0, starting: 0, claimed_total: 0, missed_total: 0 },
-    ...{ made_total: 0, failed_total: 0, evicted_total: 0 },
+    ...{ made_total: 0, failed_total: 0, evicted_total: 0, by_worker: {} },
   },
   workers: { total: 1, by_status: { online: 1 }, stale: 0, oldest_heartbeat_seconds: 1 },
   leases: { total: 0, active: 0, expired: 0 },

@@ -1,18 +1,39 @@
 // Warm sandboxes as a plain map: the reference for what the seam means.
 import { ServiceError } from '../../../src/domain/errors.ts';
 import { hasRoom } from '../../../src/domain/prewarm-room.ts';
+import { LOCAL_WORKER } from '../../../src/domain/worker-id.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../../../src/store/seam/prewarmed.ts';
+import { active, type Tables } from './tables.ts';
+import { findWorkerBeside } from './workers.ts';
 
-/** `active` gives the providers of all sandboxes that have not ended. */
-export function memoryWarm(rows: Map<string, PrewarmedRecord>, active: () => string[]): PrewarmedStore {
+export function memoryWarm(tables: Tables): PrewarmedStore {
+  const rows = tables.warm;
   return {
     reserve: async (warm, limits) => {
-      const providers = [...active(), ...[...rows.values()].map(({ provider }) => provider)];
-      const of_provider = providers.filter((provider) => provider === warm.provider).length;
-      if (!hasRoom({ total: providers.length, of_provider }, limits)) return false;
+      const all = [...active(tables), ...rows.values()];
+      const here = all.filter((row) => row.provider === warm.provider && row.worker_id === LOCAL_WORKER);
+      const { placement } = limits;
+      if (!hasRoom({ total: all.length, of_provider: 0 }, limits)) return undefined;
+      const is_full = !hasRoom({ total: all.length, of_provider: here.length }, limits);
+      const worker_id = placement
+        ? findWorkerBeside(tables, warm.provider, placement, is_full).worker_id
+        : LOCAL_WORKER;
+      if (worker_id === undefined || (!placement && is_full)) return undefined;
       if (rows.has(warm.id)) throw new ServiceError('conflict', 'This sandbox exists already.');
-      rows.set(warm.id, structuredClone(warm));
-      return true;
+      const { id, created_at } = warm;
+      const placed = { ...warm, worker_id };
+      rows.set(id, structuredClone(placed));
+      if (placement && worker_id !== LOCAL_WORKER) {
+        const { lease_until: expires_at } = placement;
+        tables.leases.set(id, {
+          resource_id: id,
+          holder_id: worker_id,
+          generation: 1,
+          expires_at,
+          created_at,
+        });
+      }
+      return placed;
     },
     ready: async (warm) => {
       if (rows.get(warm.id)?.state !== 'starting') return false;
@@ -21,7 +42,9 @@ export function memoryWarm(rows: Map<string, PrewarmedRecord>, active: () => str
     },
     get: async (id) => structuredClone(rows.get(id)),
     all: async () => structuredClone([...rows.values()].sort(older)),
-    remove: async (id) => void rows.delete(id),
+    remove: async (id) => {
+      if (rows.delete(id)) tables.leases.delete(id);
+    },
   };
 }
 

@@ -53,7 +53,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
       active: (owner_id) => active(tables).filter((row) => row.owner_id === owner_id).length,
     }),
     keys: memoryKeys(),
-    warm: memoryWarm(tables.warm, () => active(tables).map(({ provider }) => provider)),
+    warm: memoryWarm(tables),
     pool: memoryPool(tables),
     workers: memoryWorkers(tables),
     leases: memoryLeases(tables),
@@ -106,7 +106,7 @@ function writes(tables: Tables): Writes {
       if (warm && !takeWarm(tables.warm, sandbox)) return { kind: 'gone' };
       if (tables.sandboxes.has(sandbox.id))
         throw new ServiceError('conflict', 'This sandbox exists already.');
-      const placed = place(tables, sandbox, limits, decision.placement?.worker_id);
+      const placed = place(tables, sandbox, limits, decision.placement?.worker_id, warm !== undefined);
       if (claim)
         tables.claims.set(claimId(claim), {
           ...claim,
@@ -159,10 +159,11 @@ function place(
   sandbox: SandboxRecord,
   { pool, placement }: AdmissionLimits,
   worker_id = sandbox.worker_id,
+  hasLease = false,
 ): SandboxRecord {
   const placed = copy({ ...(pool ? takePlace(tables, sandbox, pool) : sandbox), worker_id });
   tables.sandboxes.set(sandbox.id, placed);
-  if (placement && worker_id !== LOCAL_WORKER) {
+  if (placement && !hasLease && worker_id !== LOCAL_WORKER) {
     const { lease_until: expires_at } = placement;
     const { id, created_at } = sandbox;
     tables.leases.set(id, { resource_id: id, holder_id: worker_id, generation: 1, expires_at, created_at });

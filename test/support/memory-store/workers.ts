@@ -1,5 +1,12 @@
 // Workers and leases as maps: the reference twin of sqlite/workers.ts and sqlite/leases.ts.
-import { type Placement, type PlacementLimits, placeSandbox } from '../../../src/domain/placement.ts';
+import {
+  beside,
+  type Placement,
+  type PlacementCandidate,
+  type PlacementLimits,
+  placeSandbox,
+  stayingOn,
+} from '../../../src/domain/placement.ts';
 import { LIVE_STATES } from '../../../src/domain/sandbox-state.ts';
 import { SESSIONS } from '../../../src/domain/worker-capabilities.ts';
 import { meets, unmetDemand } from '../../../src/domain/worker-demand.ts';
@@ -38,7 +45,7 @@ export function memoryWorkers(tables: Tables): WorkerStore {
     },
     remove: async (id) => {
       if (!workers.has(id)) return 'absent';
-      if (activeOn(tables, id) > 0) return 'busy';
+      if (activeOn(tables, id) + prewarmedOn(tables, id) > 0) return 'busy';
       workers.delete(id);
       tables.worker_claims.delete(id);
       return 'removed';
@@ -68,7 +75,7 @@ function heard(known: Kept, { capacity, ...said }: HeartbeatBody, at: string): K
   });
 }
 
-export function memoryLeases({ leases, sandboxes }: Tables): LeaseStore {
+export function memoryLeases({ leases, sandboxes, warm }: Tables): LeaseStore {
   const byEnd = (a: { expires_at: string; resource_id: string }, b: typeof a) =>
     `${a.expires_at} ${a.resource_id}` < `${b.expires_at} ${b.resource_id}` ? -1 : 1;
   return {
@@ -76,7 +83,7 @@ export function memoryLeases({ leases, sandboxes }: Tables): LeaseStore {
     list: async () => copy([...leases.values()].sort(byEnd)),
     renew: async (id, holder_id, expires_at) => {
       const lease = leases.get(id);
-      const isLive = LIVE_STATES.some((state) => state === sandboxes.get(id)?.state);
+      const isLive = warm.has(id) || LIVE_STATES.some((state) => state === sandboxes.get(id)?.state);
       if (lease?.holder_id !== holder_id || !isLive) return undefined;
       lease.generation++;
       if (lease.expires_at < expires_at) lease.expires_at = expires_at;
@@ -95,22 +102,19 @@ function use(tables: Tables, id: string) {
 const activeOn = (tables: Tables, id: string) =>
   active(tables).filter(({ worker_id }) => worker_id === id).length;
 
+const prewarmedOn = (tables: Tables, id: string) =>
+  [...tables.warm.values()].filter(({ worker_id }) => worker_id === id).length;
+
 export function findWorker(
   tables: Tables,
   provider: string,
-  { local, remote, sessions, heartbeat_after, demand }: PlacementLimits,
+  limits: PlacementLimits,
   is_full: boolean,
 ): Placement {
-  const own = tables.workers.get(LOCAL_WORKER);
-  const hasLocal =
-    local && own?.drain !== true && meets({ id: LOCAL_WORKER, labels: own?.labels ?? {} }, demand);
-  const others = [...tables.workers.values()]
-    .filter((worker) => remote && worker.id !== LOCAL_WORKER && isAble(worker, provider))
-    .filter(({ last_heartbeat }) => last_heartbeat > heartbeat_after)
-    .filter(({ capabilities }) => !sessions || capabilities.includes(SESSIONS))
-    .filter((worker) => meets(worker, demand))
-    .map(({ id, capacity: { max_sandboxes } }) => ({ id, max_sandboxes, active: activeOn(tables, id) }));
-  const placement = placeSandbox(hasLocal ? { is_full } : undefined, others);
+  const { on, demand, heartbeat_after } = limits;
+  const local = hasLocal(tables, limits) ? { is_full } : undefined;
+  const others = candidates(tables, provider, limits);
+  const placement = on === undefined ? placeSandbox(local, others) : stayingOn(on, others);
   if (!placement.is_lost || demand === undefined) return placement;
   const all = [...tables.workers.values()].map((worker) => ({
     ...worker,
@@ -122,6 +126,38 @@ export function findWorker(
         worker.last_heartbeat > heartbeat_after),
   }));
   return { ...placement, unmet: unmetDemand(demand, provider, all) };
+}
+
+/** The same for one to prewarm. */
+export function findWorkerBeside(
+  tables: Tables,
+  provider: string,
+  limits: PlacementLimits,
+  is_full: boolean,
+): Placement {
+  const others = beside(candidates(tables, provider, limits));
+  return placeSandbox(hasLocal(tables, limits) ? { is_full } : undefined, others);
+}
+
+function hasLocal({ workers }: Tables, { local, demand }: PlacementLimits): boolean {
+  const own = workers.get(LOCAL_WORKER);
+  return local && own?.drain !== true && meets({ id: LOCAL_WORKER, labels: own?.labels ?? {} }, demand);
+}
+
+function candidates(
+  tables: Tables,
+  provider: string,
+  { remote, sessions, heartbeat_after, demand }: PlacementLimits,
+): PlacementCandidate[] {
+  return [...tables.workers.values()]
+    .filter((worker) => remote && worker.id !== LOCAL_WORKER && isAble(worker, provider))
+    .filter(({ last_heartbeat }) => last_heartbeat > heartbeat_after)
+    .filter(({ capabilities }) => !sessions || capabilities.includes(SESSIONS))
+    .filter((worker) => meets(worker, demand))
+    .map(({ id, capacity: { max_sandboxes } }) => ({
+      ...{ id, max_sandboxes, active: activeOn(tables, id) },
+      prewarmed: prewarmedOn(tables, id),
+    }));
 }
 
 const isAble = ({ drain, status, rpc_url, providers }: Kept, provider: string): boolean =>
