@@ -37,3 +37,13 @@ export function completeImageName(text: string): string {
 export function shortImageName(name: string): string {
   return name.replace(/^docker\.io\/(?:library\/)?/, '');
 }
+
+/** The forms in which a list of images may name it: as given, and short with its tag. */
+export function imageForms(image: string): string[] {
+  try {
+    return [...new Set([image, shortImageName(completeImageName(image))])];
+  } catch {
+    // Providers have names of their own.
+    return [image];
+  }
+}

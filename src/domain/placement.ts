@@ -16,6 +16,8 @@ export interface PlacementLimits {
   sessions: boolean;
   /** What the spawn demands of its worker. */
   demand?: WorkerDemand | undefined;
+  /** Names of its image: among other workers with capacity, those that have one of them come first. */
+  images?: readonly string[] | undefined;
   /** When the lease of another worker ends, unless renewed. */
   lease_until: string;
   /** Another worker that runs it already: it stays there, or is refused. */
@@ -31,6 +33,8 @@ export interface PlacementCandidate {
   prewarmed: number;
   /** 0: unknown. */
   max_sandboxes: number;
+  /** It has the image of the sandbox. */
+  has_image: boolean;
 }
 
 export interface Placement {
@@ -68,7 +72,8 @@ export function placeSandbox(
 function leastLoaded(free: readonly PlacementCandidate[]): PlacementCandidate | undefined {
   const load = ({ active, prewarmed, max_sandboxes }: PlacementCandidate) =>
     (active + prewarmed) / (max_sandboxes || USUAL_ROOM);
-  return [...free].sort((a, b) => load(a) - load(b) || (a.id < b.id ? -1 : 1))[0];
+  const lack = ({ has_image }: PlacementCandidate) => Number(!has_image);
+  return [...free].sort((a, b) => lack(a) - lack(b) || load(a) - load(b) || (a.id < b.id ? -1 : 1))[0];
 }
 
 /** A sandbox that runs on the worker `on` already is placed there while that worker accepts sandboxes. */

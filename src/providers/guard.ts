@@ -17,6 +17,7 @@ const DEADLINES_MS = {
   attach: 10_000,
   probe: 3_000,
   snapshots: 10_000,
+  'list images': 10_000,
 } as const;
 type Operation = keyof typeof DEADLINES_MS;
 
@@ -50,7 +51,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     make('destroy', new AbortController().signal, (signal) => provider.destroy(ref, signal)).catch(
       () => undefined,
     );
-  const { snapshots } = provider;
+  const { snapshots, presentImages } = provider;
   return {
     ...traitsOf(provider),
     describe: () => provider.describe(),
@@ -69,6 +70,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
       return make('attach', signal, (inner) => provider.attach(ref, inner), late);
     },
     list: (signal) => make('list', signal, (inner) => provider.list(inner)),
+    ...(presentImages && { presentImages: (signal) => make('list images', signal, presentImages) }),
     ...(snapshots && { snapshots: (signal) => make('snapshots', signal, snapshots) }),
     // No deadline: a watch lasts as long as its listener.
     ...(provider.watch && { watch: (onEvent, signal) => watching(provider, onEvent, signal) }),

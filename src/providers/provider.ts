@@ -104,6 +104,8 @@ export interface Provider {
   describe(): { isolation: Isolation; images: string[] };
   /** Absent if image names are not checked. Throws `bad_request` for an image that no spawn may use. */
   refuseImage?(reference: string): void;
+  /** Absent if it has no images of its own. Names of those that a start needs not download, newest first if it knows. */
+  presentImages?(signal: AbortSignal): Promise<string[]>;
   /** Never throws; settles when `signal` aborts. */
   probe(signal: AbortSignal): Promise<ProbeReport>;
   /**

@@ -16,6 +16,9 @@ export const WorkerId = Type.String({
 
 const names = (description: string) =>
   Type.Array(Type.String({ pattern: '^[!-~]{1,64}$' }), { maxItems: 64, description });
+export const MOST_IMAGES = 64;
+/** At most 256 characters. */
+export const REPORTED_IMAGE = '^[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,255}$';
 const room = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
 
 export const Capacity = Type.Object(
@@ -45,6 +48,13 @@ export const HeartbeatBody = Type.Object(
     capabilities: Type.Optional(names('Capabilities of the worker.')),
     capacity: Type.Optional(Capacity),
     labels: Type.Optional(workerLabels('Labels of the worker; all of them, as those before are replaced.')),
+    images: Type.Optional(
+      Type.Array(Type.String({ pattern: REPORTED_IMAGE }), {
+        maxItems: MOST_IMAGES,
+        description:
+          'Images that its sandboxes start from without a download; spawns of them prefer this worker.',
+      }),
+    ),
     rpc_url: Type.Optional(RpcUrl),
     version: Type.Optional(Type.String({ maxLength: 64 })),
   },

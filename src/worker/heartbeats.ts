@@ -4,7 +4,7 @@ import type { Random } from '../domain/ports.ts';
 import { withTimeout } from '../domain/timeout.ts';
 import { SESSIONS } from '../domain/worker-capabilities.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { Capacity, HeartbeatBody } from '../schema/worker.ts';
+import { type Capacity, type HeartbeatBody, MOST_IMAGES, REPORTED_IMAGE } from '../schema/worker.ts';
 import type { HeartbeatAnswer } from './control-link.ts';
 import { unaborted, type WorkerParts } from './worker-parts.ts';
 
@@ -112,8 +112,19 @@ async function bodyOf(
     status: parts.draining.isDraining ? 'draining' : 'online',
     providers: healthy.map(({ kind }) => kind),
     capabilities: capabilitiesOf(healthy, parts.sessionsAllowed),
+    images: await imagesOf(healthy),
     ...(rpcUrl !== undefined && { rpc_url: rpcUrl }),
   };
+}
+
+/** A provider that does not list its images in time has none now: they only make a worker preferred. */
+async function imagesOf(providers: readonly Provider[]): Promise<string[]> {
+  const lists = await Promise.all(
+    providers.map(async (each) => (await each.presentImages?.(unaborted()).catch(() => [])) ?? []),
+  );
+  const shape = new RegExp(REPORTED_IMAGE);
+  const names = lists.flat().filter((name) => shape.test(name));
+  return [...new Set(names)].slice(0, MOST_IMAGES);
 }
 
 /** What any provider can, what each can as `provider/capability`, and `sessions`. */

@@ -192,6 +192,22 @@ export function placing({ store, change }: Given): void {
     expect((await why({ worker_id: 'local', labels: { zone: 'here' } }))[0]).toBe('worker_mismatch');
   });
 
+  it('prefers a worker that has the image, while it has capacity', async () => {
+    await heard('a');
+    await heard('b', { images: ['debian:12', 'tool:1'] });
+    const images = ['docker.io/library/tool:1', 'tool:1'];
+    expect(await placeOf({ local: false })).toBe('a');
+    expect(await placeOf({ local: false, images })).toBe('b');
+    expect(await placeOf({ local: true, images })).toBe('local');
+    await heard('b', {});
+    expect(await placeOf({ local: false, images })).toBe('b');
+    expect(await placeOf({ local: false, images })).toBe('a');
+    await heard('c', { images: ['tool:1'] });
+    await heard('c', { images: [] });
+    expect(await store().workers.get('b')).not.toHaveProperty('images');
+    expect(await placeOf({ local: false, images: ['none'] })).toBe('c');
+  });
+
   it('writes row, lease and events of the worker that was chosen', async () => {
     await heard('w1');
     const made = await reserve({ local: false });

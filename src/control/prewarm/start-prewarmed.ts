@@ -1,8 +1,10 @@
 // Starts and ends one prewarmed sandbox, on this server or on a worker. Its row is written before its runtime exists and
 // deleted after the runtime has ended, so that a restart finds every one.
+
 import type { SessionHold, Sessions } from '../../agent/sessions.ts';
 import { MAX_DURATION_MS } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { imageForms } from '../../domain/image-name.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Created } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
@@ -56,7 +58,8 @@ async function reserved(
   row: PrewarmedRecord,
 ): Promise<PrewarmedRecord> {
   const remote = settings.pool === undefined;
-  const placement = fleet.placement({ local: isLocal(provider), remote, sessions: true, demand });
+  const images = imageForms(row.image);
+  const placement = fleet.placement({ local: isLocal(provider), remote, sessions: true, demand, images });
   const placed = await warm.reserve(row, { ...settings.limits(row.provider as ProviderKind), placement });
   if (placed) return placed;
   throw new ServiceError('resource_limit', 'There is no capacity for a prewarmed sandbox.');

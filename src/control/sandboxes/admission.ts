@@ -52,7 +52,8 @@ export async function admissionOf(
   const decision = await sandboxes.admission(wanted, limits);
   if (!isPlaceless(decision)) return shown(wanted.provider, decision, queue);
   let best = { provider: wanted.provider, decision };
-  const plan = { setup: full.setup, demand: demandOf(full.request) };
+  const image = full.request.image ?? settings.image;
+  const plan = { setup: full.setup, demand: demandOf(full.request), image };
   // As in a spawn: where the chosen provider has no capacity, another may have some.
   for (const provider of await others()) {
     const placement = placementOf(deps, plan, provider);

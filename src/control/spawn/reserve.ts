@@ -1,6 +1,7 @@
 // Reserves capacity for a spawn: it takes a prewarmed sandbox or writes a new row. Either is one transaction that also
 // decides admission, so a denied attempt has changed nothing.
 import { refuseDifferences } from '../../domain/differences.ts';
+import { imageForms } from '../../domain/image-name.ts';
 import type { PlacementLimits } from '../../domain/placement.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
@@ -97,9 +98,10 @@ function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
 /** In a pool this server runs all sandboxes. Setup commands need a worker with sessions. */
 export function placementOf(
   { fleet, settings }: Pick<ReserveDeps, 'fleet' | 'settings'>,
-  { setup, demand }: Pick<SpawnPlan, 'setup' | 'demand'>,
+  { setup, demand, image }: Pick<SpawnPlan, 'setup' | 'demand' | 'image'>,
   provider: Provider,
 ): PlacementLimits {
   const remote = settings.pool === undefined;
-  return fleet.placement({ local: isLocal(provider), remote, sessions: setup.length > 0, demand });
+  const images = image === undefined ? undefined : imageForms(image);
+  return fleet.placement({ local: isLocal(provider), remote, sessions: setup.length > 0, demand, images });
 }

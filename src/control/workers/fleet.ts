@@ -47,7 +47,9 @@ export interface Fleet {
   /** The address of a worker; undefined where this server calls no workers, or cannot call this one. */
   callee(worker: Pick<WorkerRecord, 'id' | 'rpc_url'>): RemoteWorker | undefined;
   /** Where a sandbox may run now; `local`: this server could run it, `remote`: other workers could. */
-  placement(where: Pick<PlacementLimits, 'local' | 'remote' | 'sessions' | 'demand'>): PlacementLimits;
+  placement(
+    where: Pick<PlacementLimits, 'local' | 'remote' | 'sessions' | 'demand' | 'images'>,
+  ): PlacementLimits;
   /** The providers of workers that can be called. */
   offered(): Promise<ReadonlySet<string>>;
   /** Makes the worker of the row renew its lease and apply its deadline. */
@@ -79,10 +81,11 @@ export function fleetOf(deps: FleetDeps): Fleet {
     },
     local: localWorker({ ...given, labels }),
     stats: workerStats(given),
-    placement: ({ local, remote: others, sessions, demand }) => ({
+    placement: ({ local, remote: others, sessions, demand, images }) => ({
       local,
       sessions,
       demand,
+      images,
       remote: others && remote !== undefined,
       lease_until: leases.until(),
       heartbeat_after: new Date(clock.now() - terms.staleMs).toISOString(),

@@ -8,7 +8,7 @@ import { createRuntime } from './create.ts';
 import { removeContainer } from './destroy.ts';
 import { imagePolicy } from './image-policy.ts';
 import { inspectRuntime, listRuntimes, nameOf } from './listing.ts';
-import { probeContainer } from './probe.ts';
+import { presentImages, probeContainer } from './probe.ts';
 import { callWords, isGvisor, kernelWords, memoryWords, processWords } from './runtime-kernel.ts';
 import { type ContainerDeps, type ContainerState, openState } from './state.ts';
 import { watchRuntimes } from './watch.ts';
@@ -23,6 +23,7 @@ export function containerProvider(deps: ContainerDeps): Provider {
     hostsPools: !isGvisor(deps.config.runtime),
     describe: () => ({ isolation: isolationOf(state), images: deps.config.allowed_images }),
     refuseImage: imagePolicy(deps.config.allowed_images),
+    presentImages: (signal) => presentImages(state, signal),
     probe: (signal) => probeContainer(state, signal),
     create: (spec, signal) => createRuntime(state, spec, signal),
     inspect: (ref, signal) => inspectRuntime(state, ref, signal),

@@ -116,15 +116,15 @@ const HIDDEN = /^(?:<none>|svc-pulled:)/;
 
 /** Undefined without a default image, or if the engine does not answer. Never throws. */
 export async function defaultImageFinding(
-  { images, engine, config, defaultImage }: ContainerState,
+  state: ContainerState,
   signal: AbortSignal,
 ): Promise<Finding | undefined> {
+  const { images, config, defaultImage } = state;
   if (defaultImage === undefined || defaultImage === '') return undefined;
   try {
     if (await images.isPresent(defaultImage, signal))
       return { name: 'image', ok: true, message: `Image ${defaultImage} is available.` };
-    const call = { method: 'GET', path: '/images/json', what: 'list images' } as const;
-    const others = named(await engine.json(call, signal));
+    const others = await presentImages(state, signal);
     const what =
       config.pull === 'never'
         ? 'and pulling is disabled'
@@ -138,6 +138,14 @@ export async function defaultImageFinding(
   } catch {
     return undefined;
   }
+}
+
+/** Names of the images on the engine, with tags, as the engine shortens them. */
+export async function presentImages(
+  { engine }: Pick<ContainerState, 'engine'>,
+  signal: AbortSignal,
+): Promise<string[]> {
+  return named(await engine.json({ method: 'GET', path: '/images/json', what: 'list images' }, signal));
 }
 
 function named(answer: unknown): string[] {

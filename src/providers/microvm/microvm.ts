@@ -21,6 +21,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     kind: 'microvm',
     capabilities: capabilitiesOf(state),
     hasNetwork: state.config.network !== 'none',
+    presentImages: async () => state.knownImages(),
     describe: () => ({ isolation: isolationOf(state), images: state.knownImages() }),
     probe: (signal) => probeMicrovm(state, signal),
     create: (spec, signal) => createRuntime(state, snapshots, spec, signal),

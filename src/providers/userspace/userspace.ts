@@ -32,6 +32,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     hasNetwork: deps.config.network === 'host' || deps.config.runner === 'proot',
     hostsPools: deps.host.uid === 0 && deps.config.runner !== 'proot',
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
+    presentImages: async () => imageNames(deps.config),
     probe: (signal) => probeUserspace(state, runners, signal),
     create: async (spec, signal) => {
       const runner = await wrapNotStarted(runners.choose(), signal);

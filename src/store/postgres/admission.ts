@@ -21,11 +21,11 @@ const FACTS: Statement = {
   text: `SELECT
     (SELECT coalesce(sum(active), 0) FROM active_counts) AS active_sandboxes,
     svc_active_17($1) AS active_provider_sandboxes,
-    (SELECT count(*) FROM sandboxes WHERE owner_id = $6 AND ${LIVE}) AS active_owner_sandboxes,
-    (SELECT to_json(q)::text FROM (SELECT ${QUOTA_COLUMNS} FROM owner_quotas WHERE owner_id = $6) AS q) AS quota,
+    (SELECT count(*) FROM sandboxes WHERE owner_id = $7 AND ${LIVE}) AS active_owner_sandboxes,
+    (SELECT to_json(q)::text FROM (SELECT ${QUOTA_COLUMNS} FROM owner_quotas WHERE owner_id = $7) AS q) AS quota,
     ${PLACES},
     (SELECT to_json(c)::text FROM (SELECT sandbox_id, fingerprint, response FROM idempotency AS claim
-      WHERE scope = $7 AND key = $8 AND (response IS NOT NULL
+      WHERE scope = $8 AND key = $9 AND (response IS NOT NULL
         OR EXISTS (SELECT 1 FROM sandboxes WHERE id = claim.sandbox_id AND ${LIVE}))) AS c) AS replay`,
 };
 

@@ -11,6 +11,7 @@ import { EVENT_FUNCTIONS, RESERVE_FUNCTIONS } from './migrations/0017-sandbox-fu
 import { SANDBOXES } from './migrations/0017-sandboxes.ts';
 import { WORKER_LABELS } from './migrations/0018-worker-labels.ts';
 import { PREWARMED_WORKERS } from './migrations/0019-prewarmed-workers.ts';
+import { WORKER_IMAGES } from './migrations/0020-worker-images.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -34,6 +35,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 18, works_with: 17, sql: WORKER_LABELS },
   // Older programs would search for all prewarmed sandboxes on their own host.
   { version: 19, works_with: 19, sql: PREWARMED_WORKERS },
+  { version: 20, works_with: 19, sql: WORKER_IMAGES },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

@@ -14,11 +14,12 @@ import { parse } from '../sqlite/rows.ts';
 import type { Statement } from './connection.ts';
 import type { Work } from './work.ts';
 
-/** Columns of a query whose first five parameters are `placesValues`. */
+/** Columns of a query whose first six parameters are `placesValues`. */
 export const PLACES = `(SELECT to_json(l)::text FROM (SELECT drain, labels FROM workers WHERE id = 'local') AS l) AS local,
     (SELECT coalesce(json_agg(candidate), '[]')::text FROM (
       SELECT id, CASE WHEN $5::boolean THEN labels ELSE '{}' END AS labels, max_sandboxes, svc_on_worker_17(id) AS active,
-          svc_warm_on_19(id) AS prewarmed
+          svc_warm_on_19(id) AS prewarmed,
+          EXISTS (SELECT 1 FROM json_array_elements_text(images::json) AS name WHERE name = ANY($6::text[])) AS has_image
         FROM workers
         WHERE $2::boolean AND id <> 'local' AND drain = 0 AND status = 'online' AND rpc_url IS NOT NULL
           AND last_heartbeat > $3
@@ -37,8 +38,8 @@ type Candidate = PlacementCandidate & { labels: string };
 const NO_LOCAL = { drain: 0, labels: '{}' };
 
 export function placesValues(provider: string, placement: PlacementLimits | undefined) {
-  const { remote = false, heartbeat_after = '', sessions = false, demand } = placement ?? {};
-  return [provider, remote, heartbeat_after, sessions, demand !== undefined] as const;
+  const { remote = false, heartbeat_after = '', sessions = false, demand, images = [] } = placement ?? {};
+  return [provider, remote, heartbeat_after, sessions, demand !== undefined, images] as const;
 }
 
 export function placementOf(row: PlacesRow, limits: PlacementLimits, is_full: boolean): Placement {

@@ -36,7 +36,7 @@ const GET: Statement = { name: 'worker', text: `${SELECT} WHERE id = $1` };
 const LIST: Statement = { name: 'workers', text: `${SELECT} ORDER BY id` };
 const HEARTBEAT: Statement = {
   name: 'worker-heartbeat',
-  text: 'SELECT svc_claimed_heartbeat_18($1, $2::jsonb, $3, $4, $5, $6) AS kind',
+  text: 'SELECT svc_claimed_heartbeat_20($1, $2::jsonb, $3, $4, $5, $6) AS kind',
 };
 const DRAIN: Statement = {
   name: 'worker-drain',
@@ -73,13 +73,14 @@ export function workerStore(work: Work): WorkerStore {
 }
 
 /** An omitted value stays as it was; an empty `rpc_url` clears the address. */
-function valuesOf({ capacity, providers, capabilities, labels, ...facts }: HeartbeatBody) {
+function valuesOf({ capacity, providers, capabilities, labels, images, ...facts }: HeartbeatBody) {
   return {
     ...facts,
     ...capacity,
     ...(providers && { providers: JSON.stringify(providers) }),
     ...(capabilities && { capabilities: JSON.stringify(capabilities) }),
     ...(labels && { labels: JSON.stringify(labels) }),
+    ...(images && { images: JSON.stringify(images) }),
   };
 }
 

@@ -21,6 +21,7 @@ import { WORKER_SECRETS } from './migrations/0016-worker-secrets.ts';
 import { REPLICAS } from './migrations/0017-replicas.ts';
 import { WORKER_LABELS } from './migrations/0018-worker-labels.ts';
 import { PREWARMED_WORKERS } from './migrations/0019-prewarmed-workers.ts';
+import { WORKER_IMAGES } from './migrations/0020-worker-images.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -42,6 +43,7 @@ const MIGRATIONS: readonly string[] = [
   REPLICAS,
   WORKER_LABELS,
   PREWARMED_WORKERS,
+  WORKER_IMAGES,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -172,6 +172,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       status: oneOf(WORKER_STATUSES),
       providers: names(64, 64),
       capabilities: names(64, 64),
+      images: names(64, 256),
       labels,
       max_sandboxes: room,
       memory_mb: room,

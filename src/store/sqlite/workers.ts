@@ -25,6 +25,7 @@ interface WorkerRow {
   providers: string;
   capabilities: string;
   labels: string;
+  images: string;
   max_sandboxes: number;
   memory_mb: number;
   vcpus: number;
@@ -91,6 +92,7 @@ function hearing(db: Database) {
     'providers',
     'capabilities',
     'labels',
+    'images',
     'max_sandboxes',
     'memory_mb',
     'vcpus',
@@ -100,11 +102,11 @@ function hearing(db: Database) {
        rpc_url = nullif(coalesce(@rpc_url, rpc_url), ''), last_heartbeat = @at, updated_at = @at WHERE id = @id`,
   );
   const insert = db.prepare(
-    `INSERT INTO workers (id, hostname, status, providers, capabilities, labels, max_sandboxes, memory_mb, vcpus, rpc_url,
+    `INSERT INTO workers (id, hostname, status, providers, capabilities, labels, images, max_sandboxes, memory_mb, vcpus, rpc_url,
        version, last_heartbeat, drain, created_at, updated_at)
      VALUES (@id, coalesce(@hostname, ''), coalesce(@status, 'online'), coalesce(@providers, '[]'),
-       coalesce(@capabilities, '[]'), coalesce(@labels, '{}'), coalesce(@max_sandboxes, 0), coalesce(@memory_mb, 0), coalesce(@vcpus, 0),
-       nullif(@rpc_url, ''), @version, @at, 0, @at, @at)`,
+       coalesce(@capabilities, '[]'), coalesce(@labels, '{}'), coalesce(@images, '[]'), coalesce(@max_sandboxes, 0),
+       coalesce(@memory_mb, 0), coalesce(@vcpus, 0), nullif(@rpc_url, ''), @version, @at, 0, @at, @at)`,
   );
   const taken = db.prepare<object>(
     `SELECT 1 FROM workers WHERE id = @id AND secret_print <> @secret_print AND last_heartbeat > @silent_since`,
@@ -123,7 +125,7 @@ function hearing(db: Database) {
 }
 
 function valuesOf(body: HeartbeatBody) {
-  const { hostname, status, providers, capabilities, labels, capacity, rpc_url, version } = body;
+  const { hostname, status, providers, capabilities, labels, images, capacity, rpc_url, version } = body;
   const text = (list: object | undefined) => (list === undefined ? null : JSON.stringify(list));
   return {
     hostname: hostname ?? null,
@@ -131,6 +133,7 @@ function valuesOf(body: HeartbeatBody) {
     providers: text(providers),
     capabilities: text(capabilities),
     labels: text(labels),
+    images: text(images),
     max_sandboxes: capacity?.max_sandboxes ?? null,
     memory_mb: capacity?.memory_mb ?? null,
     vcpus: capacity?.vcpus ?? null,
@@ -140,10 +143,11 @@ function valuesOf(body: HeartbeatBody) {
 }
 
 function fromRow(row: WorkerRow): WorkerRecord {
-  const { max_sandboxes, memory_mb, vcpus, rpc_url, version, drain, active, secret_print: _, ...rest } = row;
+  const { max_sandboxes, memory_mb, vcpus, rpc_url, version, drain, active, ...rest } = row;
+  const { secret_print: _, images: __, ...shown } = rest;
   const counts = Object.entries(parse(active) as Record<string, number>).filter(([, count]) => count > 0);
   return {
-    ...rest,
+    ...shown,
     status: row.status as WorkerStatus,
     providers: parse(row.providers) as string[],
     capabilities: parse(row.capabilities) as string[],
@@ -197,21 +201,27 @@ function ableWorkers(db: Database) {
   const own = db.prepare<[], Pick<WorkerRow, 'drain' | 'labels'>>(
     "SELECT drain, labels FROM workers WHERE id = 'local'",
   );
-  const candidates = db.prepare<object, PlacementCandidate & Pick<WorkerRow, 'labels'>>(
+  const candidates = db.prepare<
+    object,
+    Omit<PlacementCandidate, 'has_image'> & Pick<WorkerRow, 'labels'> & { has_image: number }
+  >(
     `SELECT id, labels, max_sandboxes, (SELECT count(*) ${REMOTE} AND worker_id = workers.id) AS active,
-       (SELECT count(*) FROM warm_sandboxes WHERE worker_id = workers.id) AS prewarmed FROM workers
+       (SELECT count(*) FROM warm_sandboxes WHERE worker_id = workers.id) AS prewarmed,
+       EXISTS (SELECT 1 FROM json_each(images) WHERE value IN (SELECT value FROM json_each(@images))) AS has_image
+       FROM workers
        WHERE id <> 'local' AND drain = 0 AND status = 'online' AND rpc_url IS NOT NULL AND last_heartbeat > @heartbeat_after
          AND (@sessions = 0 OR EXISTS (SELECT 1 FROM json_each(capabilities) WHERE value = '${SESSIONS}'))
          AND @provider IN (SELECT value FROM json_each(providers))`,
   );
   return (provider: string, limits: PlacementLimits, is_full: boolean) => {
-    const { local: mayBeLocal, remote, sessions, heartbeat_after, demand } = limits;
+    const { local: mayBeLocal, remote, sessions, heartbeat_after, demand, images = [] } = limits;
     const fits = (row: Pick<WorkerRow, 'id' | 'labels'>) =>
       demand === undefined || meets({ id: row.id, labels: labelsOf(row) }, demand);
     const { drain, labels } = own.get() ?? { drain: 0, labels: '{}' };
     const hasLocal = mayBeLocal && drain === 0 && fits({ id: LOCAL_WORKER, labels });
-    const given = { provider, heartbeat_after, sessions: Number(sessions) };
-    const others = remote ? candidates.all(given).filter(fits) : [];
+    const given = { provider, heartbeat_after, sessions: Number(sessions), images: JSON.stringify(images) };
+    const rows = remote ? candidates.all(given).filter(fits) : [];
+    const others = rows.map((row) => ({ ...row, has_image: row.has_image !== 0 }));
     return { local: hasLocal ? { is_full } : undefined, others };
   };
 }

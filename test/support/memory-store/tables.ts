@@ -10,12 +10,15 @@ import type { SandboxRecord } from '../../../src/store/store.ts';
 import type { StoredClaim } from './claims.ts';
 import type { PoolTables } from './pool.ts';
 
+/** A worker without what is counted, and with the images that only placement sees. */
+export type KeptWorker = Omit<WorkerRecord, 'active_sandboxes' | 'active_by_provider'> & { images: string[] };
+
 export interface Tables extends PoolTables {
   sandboxes: Map<string, SandboxRecord>;
   quotas: Map<string, Quota>;
   claims: Map<string, StoredClaim>;
   warm: Map<string, PrewarmedRecord>;
-  workers: Map<string, Omit<WorkerRecord, 'active_sandboxes' | 'active_by_provider'>>;
+  workers: Map<string, KeptWorker>;
   /** SHA-256 of the secret with which a worker claimed its id. */
   worker_claims: Map<string, string>;
   leases: Map<string, LeaseRecord>;

@@ -15,13 +15,12 @@ import { workerIdTaken } from '../../../src/domain/worker-secret.ts';
 import type { HeartbeatBody } from '../../../src/schema/worker.ts';
 import { tooManyWorkers } from '../../../src/store/refusals.ts';
 import type { LeaseStore, WorkerRecord, WorkerStore } from '../../../src/store/seam/workers.ts';
-import { active, copy, type Tables } from './tables.ts';
-
-type Kept = Omit<WorkerRecord, 'active_sandboxes' | 'active_by_provider'>;
+import { active, copy, type KeptWorker, type Tables } from './tables.ts';
 
 export function memoryWorkers(tables: Tables): WorkerStore {
   const { workers } = tables;
-  const shown = (worker: Kept): WorkerRecord => copy({ ...worker, ...use(tables, worker.id) });
+  const shown = ({ images: _, ...worker }: KeptWorker): WorkerRecord =>
+    copy({ ...worker, ...use(tables, worker.id) });
   return {
     heard: async (id, said, at, { most, claim }) => {
       const known = workers.get(id);
@@ -53,15 +52,16 @@ export function memoryWorkers(tables: Tables): WorkerStore {
   };
 }
 
-const fresh = (id: string, at: string): Kept => ({
-  ...{ id, hostname: '', status: 'online', providers: [], capabilities: [], labels: {} },
+const fresh = (id: string, at: string): KeptWorker => ({
+  ...{ id, hostname: '', status: 'online', providers: [], capabilities: [], labels: {}, images: [] },
   ...{ capacity: { max_sandboxes: 0, memory_mb: 0, vcpus: 0 }, drain: false },
   ...{ last_heartbeat: at, created_at: at, updated_at: at },
 });
 
-function heard(known: Kept, { capacity, ...said }: HeartbeatBody, at: string): Kept {
-  const { hostname, status, providers, capabilities, labels, rpc_url, version } = said;
-  const given = Object.entries({ hostname, status, providers, capabilities, labels, rpc_url, version });
+function heard(known: KeptWorker, { capacity, ...said }: HeartbeatBody, at: string): KeptWorker {
+  const { hostname, status, providers, capabilities, labels, images, rpc_url, version } = said;
+  const texts = { hostname, status, rpc_url, version };
+  const given = Object.entries({ ...texts, providers, capabilities, labels, images });
   const { rpc_url: address, ...next } = {
     ...known,
     ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
@@ -147,18 +147,19 @@ function hasLocal({ workers }: Tables, { local, demand }: PlacementLimits): bool
 function candidates(
   tables: Tables,
   provider: string,
-  { remote, sessions, heartbeat_after, demand }: PlacementLimits,
+  { remote, sessions, heartbeat_after, demand, images = [] }: PlacementLimits,
 ): PlacementCandidate[] {
   return [...tables.workers.values()]
     .filter((worker) => remote && worker.id !== LOCAL_WORKER && isAble(worker, provider))
     .filter(({ last_heartbeat }) => last_heartbeat > heartbeat_after)
     .filter(({ capabilities }) => !sessions || capabilities.includes(SESSIONS))
     .filter((worker) => meets(worker, demand))
-    .map(({ id, capacity: { max_sandboxes } }) => ({
+    .map(({ id, capacity: { max_sandboxes }, images: own }) => ({
       ...{ id, max_sandboxes, active: activeOn(tables, id) },
       prewarmed: prewarmedOn(tables, id),
+      has_image: own.some((name) => images.includes(name)),
     }));
 }
 
-const isAble = ({ drain, status, rpc_url, providers }: Kept, provider: string): boolean =>
+const isAble = ({ drain, status, rpc_url, providers }: KeptWorker, provider: string): boolean =>
   !drain && status === 'online' && rpc_url !== undefined && providers.includes(provider);

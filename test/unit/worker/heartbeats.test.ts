@@ -37,11 +37,29 @@ describe('heartbeats', () => {
         status: 'online',
         providers: ['userspace'],
         capabilities: expect.arrayContaining(['connect', 'userspace/connect', 'sessions']),
+        images: [],
       },
     });
     bench.provider.probe = async () => ({ healthy: false, findings: [] });
     await bench.clock.advance(40_000);
     expect(sent.at(-1)?.body).toMatchObject({ providers: [], capabilities: ['sessions'] });
+  });
+
+  it('list the images of the worker, at most 64, and none that it cannot list', async () => {
+    const bench = await workerFixture();
+    const reported: HeartbeatBody[] = [];
+    bench.link.heartbeat = (body) => {
+      reported.push(body);
+      return bench.link.answering();
+    };
+    const names = Array.from({ length: 70 }, (_, n) => `team/app:${n}`);
+    const odd = ['', 'with space', '\0', 'x'.repeat(257)];
+    bench.provider.presentImages = async () => [...odd, 'debian:12', 'debian:12', ...names];
+    await sendHeartbeat({ ...bench, facts });
+    expect(reported[0]?.images).toEqual(['debian:12', ...names.slice(0, 63)]);
+    bench.provider.presentImages = () => Promise.reject(new ServiceError('unavailable', 'not now'));
+    await sendHeartbeat({ ...bench, facts });
+    expect(reported[1]).toMatchObject({ images: [], providers: ['userspace'] });
   });
 
   it('say where it takes calls: nowhere is said, not known is left out', async () => {

@@ -73,6 +73,18 @@ it('know this server by its own labels', async () => {
   });
 });
 
+it('prefer a worker that has their image, as the dry run says', async () => {
+  const w = await fleet();
+  await w.control.workers.heartbeat('w2', { images: ['debian:12'] });
+  await w.control.workers.drain('local', true);
+  const image = 'docker.io/library/debian:12';
+  expect(await dryRun(w)).toMatchObject({ selected_worker_id: 'w1', eligible_workers: 2 });
+  expect(await dryRun(w, { image })).toMatchObject({ selected_worker_id: 'w2', eligible_workers: 2 });
+  expect(await spawn(w, { image })).toMatchObject({ worker_id: 'w2' });
+  expect(await spawn(w, { image })).toMatchObject({ worker_id: 'w1' });
+  expect(await w.control.workers.get('w2')).not.toHaveProperty('images');
+});
+
 it('wait for their worker without holding up others', async () => {
   const w = await fleet({
     defaults: { spawn_overflow: 'queue', spawn_queue_timeout: '1m', max_sandboxes: 20 },

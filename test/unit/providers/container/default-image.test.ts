@@ -1,7 +1,7 @@
 // Whether the image of spawns that name none is on the engine, and what is said where it is not.
 import { expect, it, onTestFinished } from 'vitest';
 import { hintAtImage } from '../../../../src/app/image-hint.ts';
-import { defaultImageFinding } from '../../../../src/providers/container/probe.ts';
+import { defaultImageFinding, presentImages } from '../../../../src/providers/container/probe.ts';
 import { openState } from '../../../../src/providers/container/state.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import type { ProviderKind } from '../../../../src/schema/provider.ts';
@@ -13,7 +13,7 @@ import { scriptedEngine, status } from '../../../support/scripted/engine.ts';
 const LOOK = 'GET /images/docker.io/team/app%3A1/json';
 const forever = new AbortController().signal;
 
-async function finding(look: ReturnType<typeof status>, pull: 'missing' | 'never' = 'missing') {
+async function engineWith(look: ReturnType<typeof status>, pull: 'missing' | 'never' = 'missing') {
   const scripted = await scriptedEngine();
   scripted.on(LOOK, look);
   const tags = ['svc-pulled:0123', 'alpine:3.20', 'busybox:latest'];
@@ -24,8 +24,15 @@ async function finding(look: ReturnType<typeof status>, pull: 'missing' | 'never
     defaultImage: 'team/app:1',
   });
   onTestFinished(() => state.engine.close());
-  return defaultImageFinding(state, forever);
+  return state;
 }
+const finding = async (...engine: Parameters<typeof engineWith>) =>
+  defaultImageFinding(await engineWith(...engine), forever);
+
+it('lists the names of images on the engine, without its own marks', async () => {
+  const state = await engineWith(status(404, {}));
+  expect(await presentImages(state, forever)).toEqual(['alpine:3.20', 'busybox:latest']);
+});
 
 it('is found, or told of with what is there', async () => {
   expect(await finding(status(200, { Id: 'sha256:01', Config: {} }))).toMatchObject({
