@@ -10,8 +10,8 @@ import { refusedWith } from './engine-faults.ts';
 import { inspectContainer, nameOf } from './listing.ts';
 import type { ContainerState } from './state.ts';
 
-/** How long a lost session waits for the reason of its end: five looks, 50 ms apart. */
-const EXIT_ATTEMPTS = 5;
+/** How long a lost session waits for the reason of its end: twenty looks, 50 ms apart. */
+const EXIT_ATTEMPTS = 20;
 const EXIT_PAUSE_MS = 50;
 const EXIT_CALL_MS = 1000;
 const STREAMS = { stream: 1, stdin: 1, stdout: 1, stderr: 1, logs: 0 };
