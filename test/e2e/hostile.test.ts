@@ -48,7 +48,9 @@ const BODIES = [
   '{"vcpus":1.5}',
   '{"id":"sb-mine"}',
   '{"state":"running"}',
-  '{"worker_id":"x"}',
+  '{"worker_id":""}',
+  '{"worker_id":1}',
+  '{"worker_labels":{"a b":"x"}}',
   '{"expires_at":"2099-01-01T00:00:00.000Z"}',
   '{"__proto__":{"polluted":1}}',
   '{"metadata":{"__proto__":"x"}}',
@@ -69,6 +71,9 @@ const BODIES = [
   '{"memory_mb":1e999}',
   "{'ttl':'1s'}",
 ];
+
+/** The beginning of hostile text, for the title of its test. */
+const start = (text: string) => text.slice(0, 40);
 
 describeWith(['unshare'], 'hostile input', () => {
   let server: TestServer;
@@ -92,10 +97,13 @@ describeWith(['unshare'], 'hostile input', () => {
   const send = (path: string, body: string, headers: Record<string, string> = {}) =>
     client.raw(path, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
 
-  it.each(BODIES)('refuses the spawn body %.60s', async (body) => {
+  it.each([
+    ...BODIES.map((body) => [start(body), body, [400, 404]] as const),
+    ['for a worker that does not exist', '{"worker_id":"x"}', [412]] as const,
+  ])('refuses the spawn body %s', async (_title, body, statuses) => {
     const before = await rows();
     const answer = await send('/sandboxes', body);
-    expect([400, 404]).toContain(answer.status);
+    expect(statuses).toContain(answer.status);
     expect(await answer.json()).toMatchObject({
       code: expect.any(String),
       message: expect.any(String),
@@ -115,7 +123,7 @@ describeWith(['unshare'], 'hostile input', () => {
     }
   });
 
-  it.each(PATHS)('refuses the path %.40j', async (path) => {
+  it.each(PATHS.map((path) => [start(path), path]))('refuses the path %j', async (_title, path) => {
     const query = `?path=${encodeURIComponent(path)}`;
     for (const target of [`files${query}`, `files/stat${query}`, `files/list${query}`]) {
       expect((await client.raw(`/sandboxes/${id}/${target}`)).status).toBe(400);
@@ -124,7 +132,7 @@ describeWith(['unshare'], 'hostile input', () => {
   });
 
   it.each(['sb-000000000000', 'sb_x', '..', '%2e%2e', '%00', 'a'.repeat(300), "'; drop table sandboxes; --"])(
-    'has no sandbox %.30j',
+    'does not find the sandbox %j',
     async (unknown) => {
       const answer = await client.raw(`/sandboxes/${encodeURIComponent(unknown)}`);
       expect([400, 404, 414]).toContain(answer.status);
