@@ -51,14 +51,18 @@ export interface Placement {
 /** The load of a worker that does not say how much it holds is taken as if it held so many. */
 const USUAL_ROOM = 100;
 
+export interface Candidates {
+  /** This server; absent when it cannot run the sandbox. */
+  local: { is_full: boolean } | undefined;
+  others: readonly PlacementCandidate[];
+}
+
 /**
- * `local` is absent when this server cannot run it. Prewarmed sandboxes count as load, not against capacity: they make room
- * for a spawn. Ties go by id.
+ * A sandbox that runs on the worker `on` already is placed there while that worker accepts sandboxes. Prewarmed sandboxes
+ * count as load, not against capacity: they make room for a spawn. Ties go by id.
  */
-export function placeSandbox(
-  local: { is_full: boolean } | undefined,
-  others: readonly PlacementCandidate[],
-): Placement {
+export function placeSandbox({ local, others }: Candidates, on?: string): Placement {
+  if (on !== undefined) return stayingOn(on, others);
   const free = others.filter(({ active, max_sandboxes }) => max_sandboxes === 0 || active < max_sandboxes);
   const hasLocal = local !== undefined && !local.is_full;
   const worker_id = hasLocal ? LOCAL_WORKER : leastLoaded(free)?.id;
@@ -76,15 +80,16 @@ function leastLoaded(free: readonly PlacementCandidate[]): PlacementCandidate | 
   return [...free].sort((a, b) => lack(a) - lack(b) || load(a) - load(b) || (a.id < b.id ? -1 : 1))[0];
 }
 
-/** A sandbox that runs on the worker `on` already is placed there while that worker accepts sandboxes. */
-export function stayingOn(on: string, others: readonly PlacementCandidate[]): Placement {
+function stayingOn(on: string, others: readonly PlacementCandidate[]): Placement {
   const isThere = others.some(({ id }) => id === on);
   return isThere ? { worker_id: on, eligible: 1, is_lost: false } : { eligible: 0, is_lost: true };
 }
 
 /** For one to prewarm, which displaces nothing: the prewarmed ones count against capacity too. */
-export const beside = (others: readonly PlacementCandidate[]): PlacementCandidate[] =>
-  others.map((each) => ({ ...each, active: each.active + each.prewarmed, prewarmed: 0 }));
+export function placeBeside({ local, others }: Candidates): Placement {
+  const held = others.map((each) => ({ ...each, active: each.active + each.prewarmed, prewarmed: 0 }));
+  return placeSandbox({ local, others: held });
+}
 
 /** Adds the chosen worker to events that were written before it was known. */
 export function placedEvents(drafts: readonly EventDraft[], worker_id: string): EventDraft[] {

@@ -70,7 +70,9 @@ export async function timeSyncs(folder: string, count: number): Promise<number[]
   }
 }
 
-/** Differs for a file that changed or was replaced, without reading it; undefined if there is no file. */
+/**
+ * A text that changes when the file is changed or replaced, without reading its content. Undefined if there is no file.
+ */
 export async function fileIdentity(path: string): Promise<string | undefined> {
   const facts = await stat(path).catch(() => undefined);
   if (!facts?.isFile()) return undefined;

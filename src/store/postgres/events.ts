@@ -1,7 +1,7 @@
 // Events in PostgreSQL: appended to the outbox with relaxed durability, read by the ids that numbering gives them.
 import type { Ids } from '../../domain/ports.ts';
+import { type EventRow, fromEventRow } from '../rows.ts';
 import type { EventBounds, EventStore } from '../seam/events.ts';
-import { type EventRow, fromEventRow } from '../sqlite/rows.ts';
 import type { Statement } from './connection.ts';
 import { type Numbering, outboxJson } from './outbox.ts';
 import { sweepOverShare } from './sweeps.ts';

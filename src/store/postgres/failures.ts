@@ -1,6 +1,6 @@
 // Judges a failed statement: whether it happened, whether a repetition helps, and the error for callers.
-import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
-import type { ErrorCode } from '../../schema/error.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { EXISTS, errorOf, FULL, type Meaning, storeClosed, UNEXPECTED } from '../failures.ts';
 
 /**
  * - `refused`: it certainly did not happen; it may be repeated.
@@ -30,11 +30,6 @@ export class StatementFailure extends Error {
   }
 }
 
-interface Meaning extends ErrorFacts {
-  code: ErrorCode;
-  message: string;
-}
-
 const DOWN: Meaning = {
   code: 'unavailable',
   message: 'The database cannot be reached.',
@@ -53,22 +48,17 @@ const SLOW: Meaning = {
   remedy: 'Nothing was written. Try again. If the error persists, check the load of the database.',
   retryAfterMs: 1000,
 };
+const CROWDED: Meaning = {
+  code: 'unavailable',
+  message: 'Too many operations wait for the database.',
+  remedy: 'Nothing was written. Try again. If the error persists, check the load of the database.',
+  retryAfterMs: 1000,
+};
 const CONTENDED: Meaning = {
   code: 'unavailable',
   message: 'Too many operations change the same records.',
   remedy: 'Try again.',
   retryAfterMs: 1000,
-};
-const FULL: Meaning = {
-  code: 'resource_limit',
-  message: 'The disk that holds the database is full.',
-  remedy: 'Free space on it; running sandboxes can still be destroyed.',
-  status: 507,
-};
-const EXISTS: Meaning = {
-  code: 'conflict',
-  message: 'The record exists already.',
-  remedy: 'Use another id.',
 };
 const DENIED: Meaning = {
   code: 'unavailable',
@@ -79,11 +69,6 @@ const RIGHTS: Meaning = {
   code: 'unavailable',
   message: 'The user of database.url lacks a right in the database.',
   remedy: 'Make the user the owner of the schema, or grant the right that the log names.',
-};
-const UNEXPECTED: Meaning = {
-  code: 'internal',
-  message: 'The database returned an unexpected error.',
-  remedy: 'Look up the request id in the log.',
 };
 
 /** Matched by the prefix of the SQLSTATE of an answer; the first match counts. */
@@ -129,22 +114,9 @@ export function dialFailure(error: unknown): StatementFailure {
 }
 
 /** Nothing was sent, because no connection became free. */
-export const crowded = () =>
-  new StatementFailure(
-    'refused',
-    'never',
-    new ServiceError('unavailable', 'Too many operations wait for the database.', {
-      remedy: 'Nothing was written. Try again. If the error persists, check the load of the database.',
-      retryAfterMs: 1000,
-    }),
-  );
+export const crowded = () => failure('refused', 'never', CROWDED, undefined);
 
-export const stopping = () =>
-  new StatementFailure(
-    'refused',
-    'never',
-    new ServiceError('unavailable', 'The service is stopping.', { remedy: 'Try again once it has started.' }),
-  );
+export const stopping = () => new StatementFailure('refused', 'never', storeClosed());
 
 /** The connection ended before the statement was sent. */
 export const disconnected = () => failure('refused', 'elsewhere', DOWN, undefined);
@@ -155,8 +127,7 @@ export const contended = () => failure('refused', 'never', CONTENDED, undefined)
 export function callerError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof StatementFailure) return error.error;
-  const { code, message, ...facts } = UNEXPECTED;
-  return new ServiceError(code, message, { ...facts, cause: error });
+  return errorOf(UNEXPECTED, error);
 }
 
 /** The error of a read: nobody needs to check whether it happened. */
@@ -166,8 +137,7 @@ export function unanswered(error: unknown): ServiceError {
 }
 
 function failure(outcome: Outcome, repeat: Repeat, meaning: Meaning, cause: unknown): StatementFailure {
-  const { code, message, ...facts } = meaning;
-  return new StatementFailure(outcome, repeat, new ServiceError(code, message, { ...facts, cause }));
+  return new StatementFailure(outcome, repeat, errorOf(meaning, cause));
 }
 
 /** A SASL exchange without a password fails before anything is sent. */

@@ -1,7 +1,6 @@
 // Named keys in PostgreSQL. Each change raises the counter of changes in the same transaction.
-import type { KeyScope } from '../../schema/key.ts';
-import type { KeyRecord, KeyStore } from '../seam/keys.ts';
-import { parse } from '../sqlite/rows.ts';
+import { fromKeyRow, type KeyRow } from '../rows.ts';
+import type { KeyStore } from '../seam/keys.ts';
 import type { Statement } from './connection.ts';
 import { sweep } from './sweeps.ts';
 import { encodeJson } from './text.ts';
@@ -9,7 +8,6 @@ import type { Work } from './work.ts';
 
 const COLUMNS = `id, name, hash, previous_hash, previous_until, prefix, owner_id, scopes, created_at, created_by, expires_at,
   last_used_at, rotated_at, revoked_at, revoked_by`;
-type Row = Record<keyof KeyRecord, string | null>;
 
 const SELECT = `SELECT ${COLUMNS} FROM keys`;
 const GET: Statement = { name: 'key', text: `${SELECT} WHERE id = $1` };
@@ -43,8 +41,8 @@ const PURGE: Statement = { name: 'keys-purge', text: 'SELECT svc_purge_keys_17($
 
 export function keyStore(work: Work): KeyStore {
   const one = async (statement: Statement) => {
-    const [row] = await work.read<Row>(statement);
-    return row && fromRow(row);
+    const [row] = await work.read<KeyRow>(statement);
+    return row && fromKeyRow(row);
   };
   return {
     create: async (key, { most, most_of_owner }) => {
@@ -71,16 +69,9 @@ export function keyStore(work: Work): KeyStore {
       const statement = after
         ? { ...NEXT, values: [limit, after.created_at, after.id] }
         : { ...FIRST, values: [limit] };
-      return (await work.read<Row>(statement)).map(fromRow);
+      return (await work.read<KeyRow>(statement)).map(fromKeyRow);
     },
-    all: async () => (await work.read<Row>(ALL)).map(fromRow),
+    all: async () => (await work.read<KeyRow>(ALL)).map(fromKeyRow),
     changes: async () => (await work.read<{ changes: number }>(CHANGES))[0]?.changes ?? 0,
   };
-}
-
-/** Leaves out what is NULL. */
-function fromRow(row: Row): KeyRecord {
-  const values = Object.entries(row).filter(([, value]) => value !== null);
-  const scopes = parse(row.scopes ?? '[]') as KeyScope[];
-  return Object.assign(Object.fromEntries(values) as unknown as KeyRecord, { scopes });
 }

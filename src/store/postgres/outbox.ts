@@ -2,7 +2,7 @@
 // after each commit and runs once at a time in this process; the database allows one at a time over all processes.
 import type { Clock, Ids, Timer } from '../../domain/ports.ts';
 import type { EventDraft } from '../../schema/event.ts';
-import { toEventRow } from '../sqlite/rows.ts';
+import { toEventRow } from '../rows.ts';
 import { type EncodedJson, encodeJson } from './text.ts';
 import type { Work } from './work.ts';
 

@@ -1,16 +1,17 @@
 // The workers that a sandbox could go to, as one query without locks reads them (docs/design/postgres.md#admission).
 import {
-  beside,
+  type Candidates,
   type Placement,
   type PlacementCandidate,
   type PlacementLimits,
+  placeBeside,
   placeSandbox,
-  stayingOn,
 } from '../../domain/placement.ts';
 import { SESSIONS } from '../../domain/worker-capabilities.ts';
 import { type KnownWorker, meets, type Unmet, unmetDemand } from '../../domain/worker-demand.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import { parse } from '../sqlite/rows.ts';
+import { parse } from '../rows.ts';
+import { labelsOf } from '../worker-rows.ts';
 import type { Statement } from './connection.ts';
 import type { Work } from './work.ts';
 
@@ -42,21 +43,21 @@ export function placesValues(provider: string, placement: PlacementLimits | unde
   return [provider, remote, heartbeat_after, sessions, demand !== undefined, images] as const;
 }
 
-export function placementOf(row: PlacesRow, limits: PlacementLimits, is_full: boolean): Placement {
-  const { local, others } = ableOf(row, limits, is_full);
-  return limits.on === undefined ? placeSandbox(local, others) : stayingOn(limits.on, others);
-}
+export const placementOf = (row: PlacesRow, limits: PlacementLimits, is_full: boolean): Placement =>
+  placeSandbox(ableOf(row, limits, is_full), limits.on);
 
 /** The same for one to prewarm. */
-export function placementBeside(row: PlacesRow, limits: PlacementLimits, is_full: boolean): Placement {
-  const { local, others } = ableOf(row, limits, is_full);
-  return placeSandbox(local, beside(others));
-}
+export const placementBeside = (...asked: Parameters<typeof ableOf>): Placement =>
+  placeBeside(ableOf(...asked));
 
 /** Those that meet the demand. */
-function ableOf(row: PlacesRow, { local: mayBeLocal, demand }: PlacementLimits, is_full: boolean) {
+function ableOf(
+  row: PlacesRow,
+  { local: mayBeLocal, demand }: PlacementLimits,
+  is_full: boolean,
+): Candidates {
   const meetsDemand = ({ id, labels }: Pick<Candidate, 'id' | 'labels'>) =>
-    meets({ id, labels: parse(labels) as Record<string, string> }, demand);
+    meets({ id, labels: labelsOf({ labels }) }, demand);
   const { drain, labels } = (row.local === null ? NO_LOCAL : JSON.parse(row.local)) as typeof NO_LOCAL;
   const hasLocal = mayBeLocal && drain === 0 && meetsDemand({ id: LOCAL_WORKER, labels });
   const others = (JSON.parse(row.candidates) as Candidate[]).filter(meetsDemand);
@@ -87,7 +88,7 @@ export async function whyUnmet(
   const workers = rows.map(
     ({ id, labels, providers, draining, reachable }): KnownWorker => ({
       id,
-      labels: parse(labels) as Record<string, string>,
+      labels: labelsOf({ labels }),
       providers: parse(providers) as string[],
       isDraining: draining,
       isReachable: reachable,

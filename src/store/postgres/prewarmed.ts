@@ -2,8 +2,8 @@
 import type { AdmissionLimits } from '../../domain/admission.ts';
 import { hasRoom, type Occupancy } from '../../domain/prewarm-room.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import { fromPrewarmedRow, type PrewarmedRow, toPrewarmedRow } from '../rows.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../seam/prewarmed.ts';
-import { parse } from '../sqlite/rows.ts';
 import type { Statement } from './connection.ts';
 import { contended } from './failures.ts';
 import { PLACES, type PlacesRow, placementBeside, placesValues } from './places.ts';
@@ -12,7 +12,6 @@ import type { Work } from './work.ts';
 
 const COLUMNS =
   'id, epoch, state, template, shape, provider, image, memory_mb, vcpus, network, runtime_id, warnings, created_at, worker_id';
-type Row = Omit<PrewarmedRecord, 'runtime_id' | 'warnings'> & { runtime_id: string | null; warnings: string };
 
 const GET: Statement = { name: 'warm', text: `SELECT ${COLUMNS} FROM warm_sandboxes WHERE id = $1` };
 const ALL: Statement = {
@@ -47,8 +46,8 @@ export function warmStore(work: Work): PrewarmedStore {
       const [row] = await work.once<{ done: boolean }>({ ...READY, values: [toJson(warm)] });
       return row?.done === true;
     },
-    get: async (id) => (await work.read<Row>({ ...GET, values: [id] })).map(fromRow)[0],
-    all: async () => (await work.read<Row>(ALL)).map(fromRow),
+    get: async (id) => (await work.read<PrewarmedRow>({ ...GET, values: [id] })).map(fromPrewarmedRow)[0],
+    all: async () => (await work.read<PrewarmedRow>(ALL)).map(fromPrewarmedRow),
     remove: async (id) => void (await work.write({ ...REMOVE, values: [id] })),
   };
 }
@@ -87,12 +86,4 @@ async function placeFor(
   return isLocalFull ? undefined : LOCAL_WORKER;
 }
 
-const toJson = (warm: PrewarmedRecord) => encodeJson({ ...warm, warnings: JSON.stringify(warm.warnings) });
-
-function fromRow({ runtime_id, warnings, ...rest }: Row): PrewarmedRecord {
-  return {
-    ...rest,
-    ...(runtime_id !== null && { runtime_id }),
-    warnings: parse(warnings) as string[],
-  };
-}
+const toJson = (warm: PrewarmedRecord) => encodeJson(toPrewarmedRow(warm));

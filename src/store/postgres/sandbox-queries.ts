@@ -1,6 +1,6 @@
 // Reads of sandbox rows in PostgreSQL. Conditions repeat those of the partial indexes. Text from requests never becomes SQL.
 import type { Quota } from '../../schema/quota.ts';
-import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from '../sqlite/rows.ts';
+import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from '../rows.ts';
 import type { SandboxFilter, SandboxGroup, SandboxRecord, SandboxStore } from '../store.ts';
 import { selected } from './conditions.ts';
 import type { Statement } from './connection.ts';

@@ -4,7 +4,7 @@ import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { placedEvents } from '../../domain/placement.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import { fromSandboxRow, type SandboxRow, toList, toSandboxRow } from '../sqlite/rows.ts';
+import { fromSandboxRow, PATCHED_COLUMNS, patchedRow, type SandboxRow, toSandboxRow } from '../rows.ts';
 import type { Replay, Reservation, ReserveOrder, SandboxRecord, SandboxStore, Transition } from '../store.ts';
 import { type Judged, judge } from './admission.ts';
 import type { Statement } from './connection.ts';
@@ -27,24 +27,11 @@ const RESERVE: Statement = {
   name: 'sandbox-reserve',
   text: 'SELECT kind, worker_id, sandbox_id, fingerprint, response FROM svc_reserve_19($1::jsonb, $2, $3)',
 };
-const PATCHED = [
-  'state',
-  'epoch',
-  'image',
-  'memory_mb',
-  'vcpus',
-  'runtime_id',
-  'expires_at',
-  'ended_at',
-  'end_reason',
-  'ended_by',
-  'warnings',
-];
 /** The row is as the change says, or this very change made it: then it is written again with the same values. */
 const TRANSITION: Statement = {
   name: 'sandbox-transition',
   text: `WITH patch AS (SELECT * FROM jsonb_populate_record(NULL::sandboxes, $2::jsonb)), moved AS (
-      UPDATE sandboxes SET ${PATCHED.map((column) => `${column} = coalesce(patch.${column}, sandboxes.${column})`)},
+      UPDATE sandboxes SET ${PATCHED_COLUMNS.map((column) => `${column} = coalesce(patch.${column}, sandboxes.${column})`)},
           replica_id = nullif(coalesce(patch.replica_id, sandboxes.replica_id), ''), change = $9
         FROM patch
         WHERE sandboxes.id = $1 AND (($10::boolean AND sandboxes.change = $9)
@@ -107,12 +94,9 @@ export function sandboxStore(table: EventfulTable): SandboxStore {
   };
 }
 
-/** The first six parameters of TRANSITION. An empty `replica_id` becomes null, and null leaves it as it was. */
-function conditionsOf({ id, patch, replica_id, from, epoch, expires_at, lease_generation }: Transition) {
-  const { warnings, ...plain } = patch;
-  const list = warnings === undefined ? {} : { warnings: toList(warnings) };
-  const replica = replica_id === undefined ? {} : { replica_id: replica_id ?? '' };
-  const values = encodeJson({ ...plain, ...list, ...replica });
+/** The first six parameters of TRANSITION. */
+function conditionsOf({ id, from, epoch, expires_at, lease_generation, ...change }: Transition) {
+  const values = encodeJson(patchedRow(change));
   return [id, values, from, epoch, expires_at ?? null, lease_generation ?? null] as const;
 }
 

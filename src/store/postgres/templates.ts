@@ -1,8 +1,8 @@
 // Templates in PostgreSQL.
 import type { TemplateKey } from '../../domain/template-key.ts';
 import { refuseTooMany, templateTaken } from '../refusals.ts';
+import { fromPairs, parse, toPairs } from '../rows.ts';
 import type { Replacement, TemplateFacts, TemplateRecord, TemplateStore } from '../seam/templates.ts';
-import { fromPairs, parse, toPairs } from '../sqlite/rows.ts';
 import type { Statement } from './connection.ts';
 import { encodeJson } from './text.ts';
 import type { Work } from './work.ts';

@@ -1,32 +1,11 @@
 // Workers and their leases in PostgreSQL.
 import { workerIdTaken } from '../../domain/worker-secret.ts';
-import type { HeartbeatBody, WorkerStatus } from '../../schema/worker.ts';
 import { tooManyWorkers } from '../refusals.ts';
-import type { LeaseRecord, LeaseStore, WorkerRecord, WorkerStore } from '../seam/workers.ts';
-import { parse } from '../sqlite/rows.ts';
+import type { LeaseRecord, LeaseStore, WorkerStore } from '../seam/workers.ts';
+import { fromWorkerRow, heartbeatRow, type WorkerRow } from '../worker-rows.ts';
 import type { Statement } from './connection.ts';
 import { encodeJson } from './text.ts';
 import type { Work } from './work.ts';
-
-interface Row {
-  id: string;
-  hostname: string;
-  status: string;
-  providers: string;
-  capabilities: string;
-  labels: string;
-  max_sandboxes: number;
-  memory_mb: number;
-  vcpus: number;
-  rpc_url: string | null;
-  version: string | null;
-  last_heartbeat: string;
-  drain: number;
-  created_at: string;
-  updated_at: string;
-  /** Sandboxes that have not ended, by provider, as a JSON object. */
-  active: string;
-}
 
 const SELECT = `SELECT id, hostname, status, providers, capabilities, labels, max_sandboxes, memory_mb, vcpus, rpc_url, version,
   last_heartbeat, drain, created_at, updated_at, (SELECT coalesce(json_object_agg(provider, count), '{}')::text FROM
@@ -46,13 +25,13 @@ const REMOVE: Statement = { name: 'worker-remove', text: 'SELECT svc_remove_work
 
 export function workerStore(work: Work): WorkerStore {
   const get = async (id: string) => {
-    const [row] = await work.read<Row>({ ...GET, values: [id] });
-    return row && fromRow(row);
+    const [row] = await work.read<WorkerRow>({ ...GET, values: [id] });
+    return row && fromWorkerRow(row);
   };
   return {
     heard: async (id, body, at, { most, claim }) => {
       const claimed = [claim?.secret_print ?? null, claim?.silent_since ?? null];
-      const values = [id, encodeJson(valuesOf(body)), at, most, ...claimed];
+      const values = [id, encodeJson(heartbeatRow(body)), at, most, ...claimed];
       const [row] = await work.write<{ kind: 'heard' | 'full' | 'taken' }>({ ...HEARTBEAT, values });
       if (row?.kind === 'taken') throw workerIdTaken();
       const worker = row?.kind === 'heard' ? await get(id) : undefined;
@@ -60,7 +39,7 @@ export function workerStore(work: Work): WorkerStore {
       return worker;
     },
     get,
-    list: async () => (await work.read<Row>(LIST)).map(fromRow),
+    list: async () => (await work.read<WorkerRow>(LIST)).map(fromWorkerRow),
     drain: async (id, drain, at) => {
       await work.write({ ...DRAIN, values: [id, drain ? 1 : 0, at] });
       return get(id);
@@ -69,36 +48,6 @@ export function workerStore(work: Work): WorkerStore {
       const [row] = await work.once<{ kind: 'removed' | 'absent' | 'busy' }>({ ...REMOVE, values: [id] });
       return row!.kind;
     },
-  };
-}
-
-/** An omitted value stays as it was; an empty `rpc_url` clears the address. */
-function valuesOf({ capacity, providers, capabilities, labels, images, ...facts }: HeartbeatBody) {
-  return {
-    ...facts,
-    ...capacity,
-    ...(providers && { providers: JSON.stringify(providers) }),
-    ...(capabilities && { capabilities: JSON.stringify(capabilities) }),
-    ...(labels && { labels: JSON.stringify(labels) }),
-    ...(images && { images: JSON.stringify(images) }),
-  };
-}
-
-function fromRow(row: Row): WorkerRecord {
-  const { max_sandboxes, memory_mb, vcpus, rpc_url, version, drain, active, ...rest } = row;
-  const counts = Object.entries(parse(active) as Record<string, number>).filter(([, count]) => count > 0);
-  return {
-    ...rest,
-    status: row.status as WorkerStatus,
-    providers: parse(row.providers) as string[],
-    capabilities: parse(row.capabilities) as string[],
-    labels: parse(row.labels) as Record<string, string>,
-    capacity: { max_sandboxes, memory_mb, vcpus },
-    drain: drain !== 0,
-    active_sandboxes: counts.reduce((sum, [, count]) => sum + count, 0),
-    active_by_provider: Object.fromEntries(counts),
-    ...(rpc_url !== null && { rpc_url }),
-    ...(version !== null && { version }),
   };
 }
 

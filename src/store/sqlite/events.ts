@@ -2,11 +2,11 @@
 // from the same counter.
 import type { Database } from 'better-sqlite3';
 import type { EventDraft } from '../../schema/event.ts';
+import { type EventRow, fromEventRow, toEventRow } from '../rows.ts';
 import type { EventBounds, EventStore } from '../seam/events.ts';
 import type { EventIds } from './event-ids.ts';
 import type { Executor } from './executor.ts';
 import { deleteOverShare, type Shared } from './over-share.ts';
-import { type EventRow, fromEventRow, toEventRow } from './rows.ts';
 
 export interface EventTable {
   /** Call it inside a transaction on the same connection, after `ids.ensure(drafts.length)`. Returns the drafts. */

@@ -2,7 +2,8 @@
 // space on a full disk, and translates errors. An operation is synchronous and is its own transaction.
 import type { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { diskFull, isBusy, isFull, isOfDisk, storeClosed, storeFailure } from './failures.ts';
+import { storeClosed } from '../failures.ts';
+import { diskFull, isBusy, isFull, isOfDisk, storeFailure } from './failures.ts';
 import type { ReserveSpace } from './reserve-space.ts';
 
 /**

@@ -1,19 +1,7 @@
 // Translates SQLite's errors. SQLite's text is kept as the cause, only for the log.
-import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
-import type { ErrorCode } from '../../schema/error.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { DAMAGED, EXISTS, errorOf, FULL, type Meaning, UNEXPECTED } from '../failures.ts';
 
-interface Meaning {
-  code: ErrorCode;
-  message: string;
-  remedy: string;
-  status?: number;
-}
-
-const DAMAGED: Meaning = {
-  code: 'internal',
-  message: 'The database file is damaged.',
-  remedy: 'Stop the service, keep the file, and replace it with a backup.',
-};
 /** SQLite reports a damaged page and an unreadable one with the same code. */
 const MISREAD: Meaning = {
   code: 'internal',
@@ -31,12 +19,6 @@ const UNREADABLE: Meaning = {
   message: 'The database file cannot be read or written.',
   remedy: 'Check the disk, and the owner and rights of the database file and its folder.',
 };
-const FULL: Meaning = {
-  code: 'resource_limit',
-  message: 'The disk that holds the database is full.',
-  remedy: 'Free space on it; running sandboxes can still be destroyed.',
-  status: 507,
-};
 
 const OF_DISK = ['SQLITE_IOERR', 'SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_PERM', 'SQLITE_PROTOCOL'];
 
@@ -53,39 +35,26 @@ const MEANINGS: readonly [prefix: string, Meaning][] = [
   ],
   ['SQLITE_CORRUPT', MISREAD],
   ['SQLITE_NOTADB', NO_DATABASE],
-  [
-    'SQLITE_CONSTRAINT',
-    { code: 'conflict', message: 'The record exists already.', remedy: 'Use another id.' },
-  ],
+  ['SQLITE_CONSTRAINT', EXISTS],
   ...OF_DISK.map((prefix): [string, Meaning] => [prefix, UNREADABLE]),
 ];
-
-const say = ({ code, message, ...facts }: Meaning, more: ErrorFacts = {}) =>
-  new ServiceError(code, message, { ...facts, ...more });
 
 /** Returns a ServiceError as it is and translates any other error. */
 export function storeFailure(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const code = resultCode(error);
   const meaning = MEANINGS.find(([prefix]) => code.startsWith(prefix))?.[1];
-  if (meaning) return say(meaning, { cause: error });
-  // A record is not valid JSON. Pages have no checksums, so nothing else detects this.
-  if (error instanceof SyntaxError) return damaged(error);
-  return new ServiceError('internal', 'The database returned an unexpected error.', {
-    cause: error,
-    remedy: 'Look up the request id in the log.',
-  });
+  if (meaning) return errorOf(meaning, error);
+  // Damage here is a record that is not valid JSON. Pages have no checksums, so nothing else detects this.
+  return errorOf(error instanceof SyntaxError ? DAMAGED : UNEXPECTED, error);
 }
 
-export const damaged = (cause?: unknown) => say(DAMAGED, { cause });
 export const isDamage = ({ message }: ServiceError) =>
   [DAMAGED, MISREAD, NO_DATABASE].some((meaning) => message === meaning.message);
 /** SQLite's code for damage, which it also uses for failed reads. */
 export const isOfPages = (error: unknown) => resultCode(error).startsWith('SQLITE_CORRUPT');
-export const unreadable = (cause?: unknown) => say(UNREADABLE, { cause });
-export const diskFull = () => say(FULL);
-export const storeClosed = () =>
-  new ServiceError('unavailable', 'The service is stopping.', { remedy: 'Try again once it has started.' });
+export const unreadable = (cause?: unknown) => errorOf(UNREADABLE, cause);
+export const diskFull = () => errorOf(FULL);
 export const isBusy = (error: unknown) => resultCode(error).startsWith('SQLITE_BUSY');
 /** The disk failed for a reason other than being full. */
 export const isOfDisk = (error: unknown) => OF_DISK.some((prefix) => resultCode(error).startsWith(prefix));

@@ -1,10 +1,9 @@
 // Named keys in the database. Each change raises the counter of changes in the same transaction.
 import type { Database } from 'better-sqlite3';
-import type { KeyScope } from '../../schema/key.ts';
+import { fromKeyRow, type KeyRow } from '../rows.ts';
 import type { KeyBounds, KeyRecord, KeyRotation, KeyStore } from '../seam/keys.ts';
 import type { Executor } from './executor.ts';
 import { SWEEP_ROWS } from './methods.ts';
-import { parse } from './rows.ts';
 
 const COLUMNS = [
   'id',
@@ -24,8 +23,6 @@ const COLUMNS = [
   'revoked_by',
 ] as const satisfies readonly (keyof KeyRecord)[];
 
-type Row = Record<(typeof COLUMNS)[number], string | null>;
-
 const SELECT = `SELECT ${COLUMNS} FROM keys`;
 
 export function keyStore(db: Database, work: Executor): KeyStore {
@@ -35,27 +32,29 @@ export function keyStore(db: Database, work: Executor): KeyStore {
 type Queries = Pick<KeyStore, 'find' | 'list' | 'all' | 'changes'>;
 
 function keyQueries(db: Database, work: Executor): Queries {
-  const get = db.prepare<[string], Row>(`${SELECT} WHERE id = ?`);
-  const named = db.prepare<[string], Row>(
+  const get = db.prepare<[string], KeyRow>(`${SELECT} WHERE id = ?`);
+  const named = db.prepare<[string], KeyRow>(
     `${SELECT} WHERE name = ? ORDER BY revoked_at IS NOT NULL, created_at DESC, id DESC LIMIT 1`,
   );
-  const first = db.prepare<[number], Row>(`${SELECT} ORDER BY created_at DESC, id DESC LIMIT ?`);
-  const next = db.prepare<[string, string, number], Row>(
+  const first = db.prepare<[number], KeyRow>(`${SELECT} ORDER BY created_at DESC, id DESC LIMIT ?`);
+  const next = db.prepare<[string, string, number], KeyRow>(
     `${SELECT} WHERE (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT ?`,
   );
-  const all = db.prepare<[], Row>(SELECT);
+  const all = db.prepare<[], KeyRow>(SELECT);
   const changes = db.prepare<[], number>('SELECT changes FROM key_changes').pluck();
   return {
     find: (text) => work.run(() => recordOf(get.get(text) ?? named.get(text))),
     list: (limit, after) =>
-      work.run(() => (after ? next.all(after.created_at, after.id, limit) : first.all(limit)).map(fromRow)),
-    all: () => work.run(() => all.all().map(fromRow)),
+      work.run(() =>
+        (after ? next.all(after.created_at, after.id, limit) : first.all(limit)).map(fromKeyRow),
+      ),
+    all: () => work.run(() => all.all().map(fromKeyRow)),
     changes: () => work.run(() => changes.get() ?? 0),
   };
 }
 
 function keyWrites(db: Database, work: Executor): Omit<KeyStore, keyof Queries> {
-  const get = db.prepare<[string], Row>(`${SELECT} WHERE id = ?`);
+  const get = db.prepare<[string], KeyRow>(`${SELECT} WHERE id = ?`);
   const changed = db.prepare('UPDATE key_changes SET changes = changes + 1');
   const creating = createdIn(db, changed);
   const rotate = db.prepare<KeyRotation & { id: string; from: string }>(
@@ -114,7 +113,7 @@ function createdIn(db: Database, changed: { run(): unknown }) {
   const owned = db
     .prepare<[string], number>('SELECT count(*) FROM keys WHERE owner_id = ? AND revoked_at IS NULL')
     .pluck();
-  const insert = db.prepare<Row>(
+  const insert = db.prepare<KeyRow>(
     `INSERT INTO keys (${COLUMNS}) VALUES (${COLUMNS.map((column) => `@${column}`)})`,
   );
   return db.transaction((key: KeyRecord, { most, most_of_owner }: KeyBounds) => {
@@ -127,16 +126,9 @@ function createdIn(db: Database, changed: { run(): unknown }) {
   });
 }
 
-function toRow(key: KeyRecord): Row {
+function toRow(key: KeyRecord): KeyRow {
   const values = COLUMNS.map((column): [string, unknown] => [column, key[column] ?? null]);
-  return Object.assign(Object.fromEntries(values) as Row, { scopes: JSON.stringify(key.scopes) });
+  return Object.assign(Object.fromEntries(values) as KeyRow, { scopes: JSON.stringify(key.scopes) });
 }
 
-const recordOf = (row: Row | undefined): KeyRecord | undefined => row && fromRow(row);
-
-/** Leaves out what is NULL. */
-function fromRow(row: Row): KeyRecord {
-  const values = Object.entries(row).filter(([, value]) => value !== null);
-  const scopes = parse(row.scopes ?? '[]') as KeyScope[];
-  return Object.assign(Object.fromEntries(values) as unknown as KeyRecord, { scopes });
-}
+const recordOf = (row: KeyRow | undefined): KeyRecord | undefined => row && fromKeyRow(row);

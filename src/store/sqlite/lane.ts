@@ -3,7 +3,7 @@
 // because its outcome is otherwise unknown.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Timer } from '../../domain/ports.ts';
-import { storeClosed } from './failures.ts';
+import { storeClosed } from '../failures.ts';
 import { type Call, fromPlain, type LaneName, type Outcome, type Request } from './wire.ts';
 
 /** The maximum number of calls in one transaction. */

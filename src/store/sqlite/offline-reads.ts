@@ -1,12 +1,12 @@
 // Reads a database file without a server and without changing it, for `svc doctor` and support bundles. Every function throws
-// `not_found` if there is no file, and otherwise the errors of the store. A database with an older schema lacks some tables and columns.
+// `not_found` if there is no file, or an error of the store. A database with an older schema lacks some tables and columns.
 import type { Database } from 'better-sqlite3';
 import type { Event } from '../../schema/event.ts';
 import type { KeyScope } from '../../schema/key.ts';
+import { type EventRow, fromEventRow, parse } from '../rows.ts';
 import type { Instance } from '../store.ts';
 import { isOurs } from './inspect.ts';
 import { withReader } from './reader.ts';
-import { type EventRow, fromEventRow, parse } from './rows.ts';
 import { schemaDifferences } from './schema-differences.ts';
 
 export interface KnownRuntimes {

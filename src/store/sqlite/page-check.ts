@@ -3,9 +3,10 @@
 import { statSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import type { Clock, Logger } from '../../domain/ports.ts';
+import { damaged } from '../failures.ts';
 import { type CheckAnswer, startCheckProcess } from './check-process.ts';
 import type { Condition } from './condition.ts';
-import { damaged, storeFailure, unreadable } from './failures.ts';
+import { storeFailure, unreadable } from './failures.ts';
 import { walBytes } from './reader.ts';
 
 /** Takes up to 0.2 s. */

@@ -3,10 +3,10 @@ import type { Database } from 'better-sqlite3';
 import type { AdmissionLimits } from '../../domain/admission.ts';
 import { hasRoom, type Occupancy } from '../../domain/prewarm-room.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import { fromPrewarmedRow, type PrewarmedRow, toPrewarmedRow } from '../rows.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../seam/prewarmed.ts';
 import type { Executor } from './executor.ts';
 import { leaseTaker } from './leases.ts';
-import { parse } from './rows.ts';
 import { workerPlaces } from './workers.ts';
 
 const COLUMNS = [
@@ -26,16 +26,11 @@ const COLUMNS = [
   'worker_id',
 ] as const satisfies readonly (keyof PrewarmedRecord)[];
 
-type WarmRow = Omit<PrewarmedRecord, 'runtime_id' | 'warnings'> & {
-  runtime_id: string | null;
-  warnings: string;
-};
-
 export function warmStore(db: Database, work: Executor): PrewarmedStore {
   const reserve = reserving(db);
   const select = `SELECT ${COLUMNS} FROM warm_sandboxes`;
-  const get = db.prepare<[string], WarmRow>(`${select} WHERE id = ?`);
-  const all = db.prepare<[], WarmRow>(`${select} ORDER BY created_at, id`);
+  const get = db.prepare<[string], PrewarmedRow>(`${select} WHERE id = ?`);
+  const all = db.prepare<[], PrewarmedRow>(`${select} ORDER BY created_at, id`);
   const ready = db.prepare(
     `UPDATE warm_sandboxes SET state = 'ready', image = @image, memory_mb = @memory_mb, vcpus = @vcpus,
        runtime_id = @runtime_id, warnings = @warnings WHERE id = @id AND epoch = @epoch AND state = 'starting'`,
@@ -43,9 +38,9 @@ export function warmStore(db: Database, work: Executor): PrewarmedStore {
   const remove = removing(db);
   return {
     reserve: (warm, limits) => work.grow(() => reserve.immediate(warm, limits)),
-    ready: (warm) => work.change(() => ready.run(toRow(warm)).changes > 0),
-    get: (id) => work.run(() => get.all(id).map(fromRow)[0]),
-    all: () => work.run(() => all.all().map(fromRow)),
+    ready: (warm) => work.change(() => ready.run(toPrewarmedRow(warm)).changes > 0),
+    get: (id) => work.run(() => get.all(id).map(fromPrewarmedRow)[0]),
+    all: () => work.run(() => all.all().map(fromPrewarmedRow)),
     remove: (id) => work.settle(() => remove.immediate(id)),
   };
 }
@@ -73,7 +68,7 @@ function reserving(db: Database) {
       : LOCAL_WORKER;
     if (worker_id === undefined || (!placement && isLocalFull)) return undefined;
     const placed = { ...warm, worker_id };
-    insert.run(toRow(placed));
+    insert.run(toPrewarmedRow(placed));
     if (placement && worker_id !== LOCAL_WORKER) {
       const { id, created_at } = warm;
       acquire({ resource_id: id, holder_id: worker_id, expires_at: placement.lease_until, created_at });
@@ -103,16 +98,4 @@ function removing(db: Database) {
   return db.transaction((id: string): void => {
     if (remove.run(id).changes > 0) release.run(id);
   });
-}
-
-function toRow(warm: PrewarmedRecord): WarmRow {
-  return { ...warm, runtime_id: warm.runtime_id ?? null, warnings: JSON.stringify(warm.warnings) };
-}
-
-function fromRow({ runtime_id, warnings, ...rest }: WarmRow): PrewarmedRecord {
-  return {
-    ...rest,
-    ...(runtime_id !== null && { runtime_id }),
-    warnings: parse(warnings) as string[],
-  };
 }

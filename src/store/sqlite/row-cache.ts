@@ -1,10 +1,10 @@
 // Keeps rows of the sandboxes table in memory on the thread that reads, and knows every write that may change one. Only
 // this process writes the database (lock.ts). A row is dropped before its change is acknowledged.
 import type { Database } from 'better-sqlite3';
+import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow } from '../rows.ts';
 import type { ClockStore } from '../seam/clock.ts';
 import type { SandboxRecord } from '../store.ts';
 import type { Executor } from './executor.ts';
-import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow } from './rows.ts';
 import type { SandboxWrites } from './sandboxes.ts';
 
 /** The connection to the sandboxes table and the rows of it in memory. */

@@ -4,10 +4,10 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { type AdmissionLimits, type AdmissionRequest, decideAdmission } from '../../domain/admission.ts';
 import type { Quota } from '../../schema/quota.ts';
+import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from '../rows.ts';
 import type { SandboxFilter, SandboxGroup, SandboxStore, SandboxWithQuota } from '../store.ts';
 import { admissionFacts, QUOTA_COLUMNS } from './admission-facts.ts';
 import type { SandboxTable } from './row-cache.ts';
-import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from './rows.ts';
 import type { SandboxWrites } from './sandboxes.ts';
 
 export type SandboxQueries = Omit<SandboxStore, keyof SandboxWrites>;

@@ -4,7 +4,15 @@ import type { Database } from 'better-sqlite3';
 import { decideAdmission, requestOfRow } from '../../domain/admission.ts';
 import { placedEvents } from '../../domain/placement.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { Reservation, ReserveOrder, SandboxPatch, SandboxStore, Transition } from '../store.ts';
+import {
+  fromSandboxRow,
+  PATCHED_COLUMNS,
+  patchedRow,
+  SANDBOX_COLUMNS,
+  type SandboxRow,
+  toSandboxRow,
+} from '../rows.ts';
+import type { Reservation, ReserveOrder, SandboxStore, Transition } from '../store.ts';
 import { admissionFacts } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
 import { eventTable } from './events.ts';
@@ -15,7 +23,6 @@ import { SWEEP_ROWS } from './methods.ts';
 import { deleteOverShare, sharedRows } from './over-share.ts';
 import { poolPlaces } from './pool.ts';
 import { warmTaker } from './prewarmed.ts';
-import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toList, toSandboxRow } from './rows.ts';
 
 /** States that lead to an end. */
 const ENDS: ReadonlySet<string> = new Set(['destroying', 'destroyed', 'error']);
@@ -112,27 +119,13 @@ function reserving(db: Database, ids: EventIds) {
   });
 }
 
-const PATCHED = [
-  'state',
-  'epoch',
-  'image',
-  'memory_mb',
-  'vcpus',
-  'runtime_id',
-  'expires_at',
-  'ended_at',
-  'end_reason',
-  'ended_by',
-  'warnings',
-] as const satisfies readonly (keyof SandboxPatch)[];
-const UNCHANGED = Object.fromEntries(PATCHED.map((column) => [column, null]));
+const UNCHANGED = Object.fromEntries([...PATCHED_COLUMNS, 'replica_id'].map((column) => [column, null]));
 
 function transitioning(db: Database, ids: EventIds) {
   const claims = claimTable(db);
   const events = eventTable(db, ids);
-  // An empty replica_id becomes null, and null leaves it as it was.
   const update = db.prepare<object, SandboxRow>(
-    `UPDATE sandboxes SET ${PATCHED.map((column) => `${column} = coalesce(@${column}, ${column})`)},
+    `UPDATE sandboxes SET ${PATCHED_COLUMNS.map((column) => `${column} = coalesce(@${column}, ${column})`)},
          replica_id = nullif(coalesce(@replica_id, replica_id), '')
        WHERE id = @row_id AND epoch = @row_epoch AND state IN (SELECT value FROM json_each(@row_from))
          AND expires_at = coalesce(@row_expires_at, expires_at)
@@ -141,11 +134,8 @@ function transitioning(db: Database, ids: EventIds) {
        RETURNING ${SANDBOX_COLUMNS}`,
   );
   return db.transaction((change: Transition) => {
-    const { id, patch, events: drafts, response, replica_id } = change;
-    const { warnings, ...plain } = patch;
-    const list = warnings === undefined ? {} : { warnings: toList(warnings) };
-    const replica = { replica_id: replica_id === null ? '' : (replica_id ?? null) };
-    const row = update.get({ ...UNCHANGED, ...plain, ...list, ...replica, ...conditions(change) });
+    const { id, events: drafts, response } = change;
+    const row = update.get({ ...UNCHANGED, ...patchedRow(change), ...conditions(change) });
     if (!row) return undefined;
     if (row.state === 'error') claims.forget(id);
     else if (response !== undefined) claims.answer(id, response);

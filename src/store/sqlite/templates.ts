@@ -2,6 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import type { TemplateKey } from '../../domain/template-key.ts';
 import { refuseTooMany, templateTaken } from '../refusals.ts';
+import { fromPairs, parse, toPairs } from '../rows.ts';
 import type {
   Replacement,
   TemplateFacts,
@@ -11,7 +12,6 @@ import type {
   TemplateStore,
 } from '../seam/templates.ts';
 import type { Executor } from './executor.ts';
-import { fromPairs, parse, toPairs } from './rows.ts';
 
 const FACTS = [
   'description',

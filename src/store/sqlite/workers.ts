@@ -1,44 +1,23 @@
 // Workers in the database, and the choice among them inside the reservation of a sandbox (sandboxes.ts).
 import type { Database } from 'better-sqlite3';
 import {
-  beside,
+  type Candidates,
   type Placement,
   type PlacementCandidate,
   type PlacementLimits,
+  placeBeside,
   placeSandbox,
-  stayingOn,
 } from '../../domain/placement.ts';
 import { SESSIONS } from '../../domain/worker-capabilities.ts';
 import { type KnownWorker, meets, unmetDemand } from '../../domain/worker-demand.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import { workerIdTaken } from '../../domain/worker-secret.ts';
-import type { HeartbeatBody, WorkerStatus } from '../../schema/worker.ts';
+import type { HeartbeatBody } from '../../schema/worker.ts';
 import { tooManyWorkers } from '../refusals.ts';
-import type { HeartbeatTerms, WorkerRecord, WorkerStore } from '../seam/workers.ts';
+import { parse } from '../rows.ts';
+import type { HeartbeatTerms, WorkerStore } from '../seam/workers.ts';
+import { fromWorkerRow, heartbeatRow, labelsOf, type WorkerRow } from '../worker-rows.ts';
 import type { Executor } from './executor.ts';
-import { parse } from './rows.ts';
-
-interface WorkerRow {
-  id: string;
-  hostname: string;
-  status: string;
-  providers: string;
-  capabilities: string;
-  labels: string;
-  images: string;
-  max_sandboxes: number;
-  memory_mb: number;
-  vcpus: number;
-  rpc_url: string | null;
-  version: string | null;
-  last_heartbeat: string;
-  drain: number;
-  created_at: string;
-  updated_at: string;
-  secret_print: string | null;
-  /** Sandboxes that have not ended, by provider, as a JSON object. */
-  active: string;
-}
 
 const ACTIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
 const REMOTE = `FROM sandboxes INDEXED BY sandboxes_remote WHERE worker_id <> 'local' AND ${ACTIVE}`;
@@ -61,19 +40,19 @@ export function workerStore(db: Database, work: Executor): WorkerStore {
   const heard = hearing(db);
   const draining = db.transaction((id: string, wanted: boolean, at: string) => {
     drain.run({ id, drain: Number(wanted), at });
-    return get.all(id).map(fromRow)[0];
+    return get.all(id).map(fromWorkerRow)[0];
   });
   const removing = db.transaction((id: string) => {
     const row = get.get(id);
     if (!row) return 'absent';
-    if (fromRow(row).active_sandboxes > 0 || (prewarmed.get(id) ?? 0) > 0) return 'busy';
+    if (fromWorkerRow(row).active_sandboxes > 0 || (prewarmed.get(id) ?? 0) > 0) return 'busy';
     remove.run(id);
     return 'removed';
   });
   return {
     heard: (...heartbeat) => work.grow(() => heard.immediate(...heartbeat)),
-    get: (id) => work.run(() => get.all(id).map(fromRow)[0]),
-    list: () => work.run(() => list.all().map(fromRow)),
+    get: (id) => work.run(() => get.all(id).map(fromWorkerRow)[0]),
+    list: () => work.run(() => list.all().map(fromWorkerRow)),
     drain: (id, wanted, at) => work.settle(() => draining.immediate(id, wanted, at)),
     remove: (id) => work.settle(() => removing.immediate(id)),
   };
@@ -113,55 +92,16 @@ function hearing(db: Database) {
   );
   const claiming = db.prepare('UPDATE workers SET secret_print = @secret_print WHERE id = @id');
   return db.transaction((id: string, body: HeartbeatBody, at: string, { most, claim }: HeartbeatTerms) => {
-    const values = { id, at, ...valuesOf(body) };
+    const values = { id, at, ...heartbeatRow(body) };
     if (claim && taken.get({ id, ...claim })) throw workerIdTaken();
     if (update.run(values).changes === 0) {
       if ((count.get() ?? 0) >= most) throw tooManyWorkers(most);
       insert.run(values);
     }
     if (claim) claiming.run({ id, secret_print: claim.secret_print });
-    return fromRow(get.get(id) as WorkerRow);
+    return fromWorkerRow(get.get(id) as WorkerRow);
   });
 }
-
-function valuesOf(body: HeartbeatBody) {
-  const { hostname, status, providers, capabilities, labels, images, capacity, rpc_url, version } = body;
-  const text = (list: object | undefined) => (list === undefined ? null : JSON.stringify(list));
-  return {
-    hostname: hostname ?? null,
-    status: status ?? null,
-    providers: text(providers),
-    capabilities: text(capabilities),
-    labels: text(labels),
-    images: text(images),
-    max_sandboxes: capacity?.max_sandboxes ?? null,
-    memory_mb: capacity?.memory_mb ?? null,
-    vcpus: capacity?.vcpus ?? null,
-    rpc_url: rpc_url ?? null,
-    version: version ?? null,
-  };
-}
-
-function fromRow(row: WorkerRow): WorkerRecord {
-  const { max_sandboxes, memory_mb, vcpus, rpc_url, version, drain, active, ...rest } = row;
-  const { secret_print: _, images: __, ...shown } = rest;
-  const counts = Object.entries(parse(active) as Record<string, number>).filter(([, count]) => count > 0);
-  return {
-    ...shown,
-    status: row.status as WorkerStatus,
-    providers: parse(row.providers) as string[],
-    capabilities: parse(row.capabilities) as string[],
-    labels: labelsOf(row),
-    capacity: { max_sandboxes, memory_mb, vcpus },
-    drain: drain !== 0,
-    active_sandboxes: counts.reduce((sum, [, count]) => sum + count, 0),
-    active_by_provider: Object.fromEntries(counts),
-    ...(rpc_url !== null && { rpc_url }),
-    ...(version !== null && { version }),
-  };
-}
-
-const labelsOf = ({ labels }: Pick<WorkerRow, 'labels'>) => parse(labels) as Record<string, string>;
 
 /** Call it inside a transaction. */
 export interface WorkerPlaces {
@@ -183,16 +123,12 @@ export function workerPlaces(db: Database): WorkerPlaces {
     elsewhere: (provider) => elsewhere.get(provider) ?? 0,
     find(provider, limits, is_full) {
       const { on, demand, heartbeat_after } = limits;
-      const { local, others } = able(provider, limits, is_full);
-      const placement = on === undefined ? placeSandbox(local, others) : stayingOn(on, others);
+      const placement = placeSandbox(able(provider, limits, is_full), on);
       if (!placement.is_lost || demand === undefined) return placement;
       const all = known.all({ heartbeat_after }).map(knownWorker);
       return { ...placement, unmet: unmetDemand(demand, provider, all) };
     },
-    findBeside(provider, limits, is_full) {
-      const { local, others } = able(provider, limits, is_full);
-      return placeSandbox(local, beside(others));
-    },
+    findBeside: (...asked) => placeBeside(able(...asked)),
   };
 }
 
@@ -213,7 +149,7 @@ function ableWorkers(db: Database) {
          AND (@sessions = 0 OR EXISTS (SELECT 1 FROM json_each(capabilities) WHERE value = '${SESSIONS}'))
          AND @provider IN (SELECT value FROM json_each(providers))`,
   );
-  return (provider: string, limits: PlacementLimits, is_full: boolean) => {
+  return (provider: string, limits: PlacementLimits, is_full: boolean): Candidates => {
     const { local: mayBeLocal, remote, sessions, heartbeat_after, demand, images = [] } = limits;
     const fits = (row: Pick<WorkerRow, 'id' | 'labels'>) =>
       demand === undefined || meets({ id: row.id, labels: labelsOf(row) }, demand);

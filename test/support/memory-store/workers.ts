@@ -1,11 +1,10 @@
 // Workers and leases as maps: the reference twin of sqlite/workers.ts and sqlite/leases.ts.
 import {
-  beside,
   type Placement,
   type PlacementCandidate,
   type PlacementLimits,
+  placeBeside,
   placeSandbox,
-  stayingOn,
 } from '../../../src/domain/placement.ts';
 import { LIVE_STATES } from '../../../src/domain/sandbox-state.ts';
 import { SESSIONS } from '../../../src/domain/worker-capabilities.ts';
@@ -114,7 +113,7 @@ export function findWorker(
   const { on, demand, heartbeat_after } = limits;
   const local = hasLocal(tables, limits) ? { is_full } : undefined;
   const others = candidates(tables, provider, limits);
-  const placement = on === undefined ? placeSandbox(local, others) : stayingOn(on, others);
+  const placement = placeSandbox({ local, others }, on);
   if (!placement.is_lost || demand === undefined) return placement;
   const all = [...tables.workers.values()].map((worker) => ({
     ...worker,
@@ -135,8 +134,8 @@ export function findWorkerBeside(
   limits: PlacementLimits,
   is_full: boolean,
 ): Placement {
-  const others = beside(candidates(tables, provider, limits));
-  return placeSandbox(hasLocal(tables, limits) ? { is_full } : undefined, others);
+  const others = candidates(tables, provider, limits);
+  return placeBeside({ local: hasLocal(tables, limits) ? { is_full } : undefined, others });
 }
 
 function hasLocal({ workers }: Tables, { local, demand }: PlacementLimits): boolean {

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
 import { packageRoot } from '../../../src/host/package-root.ts';
+import { SANDBOX_COLUMNS, toSandboxRow } from '../../../src/store/rows.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { RowCache } from '../../../src/store/sqlite/row-cache.ts';
-import { SANDBOX_COLUMNS, toSandboxRow } from '../../../src/store/sqlite/rows.ts';
 import type { SandboxRecord } from '../../../src/store/store.ts';
 import { sandboxRecord } from '../../support/records.ts';
 

@@ -1,8 +1,11 @@
 // Between records and table rows. Maps of strings are stored as arrays of [key, value] pairs in the JSON that
 // JSON.stringify writes: equal pairs are equal text, which is what the metadata filter compares.
-import type { Event, EventDraft } from '../../schema/event.ts';
-import type { SandboxRecord } from '../store.ts';
+import type { Event, EventDraft } from '../schema/event.ts';
+import type { KeyScope } from '../schema/key.ts';
 import { damaged } from './failures.ts';
+import type { KeyRecord } from './seam/keys.ts';
+import type { PrewarmedRecord } from './seam/prewarmed.ts';
+import type { SandboxPatch, SandboxRecord, Transition } from './store.ts';
 
 export const SANDBOX_COLUMNS = [
   'id',
@@ -30,6 +33,20 @@ export const SANDBOX_COLUMNS = [
   'warnings',
   'replica_id',
 ] as const satisfies readonly (keyof SandboxRecord)[];
+
+export const PATCHED_COLUMNS = [
+  'state',
+  'epoch',
+  'image',
+  'memory_mb',
+  'vcpus',
+  'runtime_id',
+  'expires_at',
+  'ended_at',
+  'end_reason',
+  'ended_by',
+  'warnings',
+] as const satisfies readonly (keyof SandboxPatch)[];
 
 type Optional =
   | 'owner_id'
@@ -63,6 +80,16 @@ export function toSandboxRow(record: SandboxRecord): SandboxRow {
     uid: record.uid ?? null,
     warnings: toList(record.warnings),
     replica_id: record.replica_id ?? null,
+  };
+}
+
+/** The columns that a transition sets. An empty `replica_id` becomes null, because null leaves a column as it was. */
+export function patchedRow({ patch, replica_id }: Pick<Transition, 'patch' | 'replica_id'>) {
+  const { warnings, ...plain } = patch;
+  return {
+    ...plain,
+    ...(warnings !== undefined && { warnings: toList(warnings) }),
+    ...(replica_id !== undefined && { replica_id: replica_id ?? '' }),
   };
 }
 
@@ -132,6 +159,32 @@ export function fromEventRow(row: EventRow): Event {
     ...(owner_id !== null && { owner_id }),
     ...(actor !== null && { actor }),
     ...(data !== null && { data: parse(data) as Record<string, unknown> }),
+  };
+}
+
+export type KeyRow = Record<keyof KeyRecord, string | null>;
+
+/** Leaves out what is NULL. */
+export function fromKeyRow(row: KeyRow): KeyRecord {
+  const values = Object.entries(row).filter(([, value]) => value !== null);
+  const scopes = parse(row.scopes ?? '[]') as KeyScope[];
+  return Object.assign(Object.fromEntries(values) as unknown as KeyRecord, { scopes });
+}
+
+export type PrewarmedRow = Omit<PrewarmedRecord, 'runtime_id' | 'warnings'> & {
+  runtime_id: string | null;
+  warnings: string;
+};
+
+export function toPrewarmedRow(warm: PrewarmedRecord): PrewarmedRow {
+  return { ...warm, runtime_id: warm.runtime_id ?? null, warnings: JSON.stringify(warm.warnings) };
+}
+
+export function fromPrewarmedRow({ runtime_id, warnings, ...rest }: PrewarmedRow): PrewarmedRecord {
+  return {
+    ...rest,
+    ...(runtime_id !== null && { runtime_id }),
+    warnings: parse(warnings) as string[],
   };
 }
 
