@@ -101,8 +101,18 @@ export function markdown({ host, started_at, rows, not_run }: Results): string {
     '## Figures',
     'Times are medians and 95th percentiles. The interval in brackets holds the true value with 95 % confidence.',
     table(HEAD, rows.map(cells)),
-    `Measured ${started_at.slice(0, 10)} on: ${facts.join(', ')}.\n`,
+    [`Measured ${started_at.slice(0, 10)} on: ${facts.join(', ')}.`, ...laterText(rows)]
+      .join(' ')
+      .concat('\n'),
   ].join('\n\n');
+}
+
+function laterText(rows: readonly Row[]): string[] {
+  const later = rows.filter(({ started_at }) => started_at !== undefined);
+  const ids = (day: string) =>
+    later.filter(({ started_at }) => started_at?.startsWith(day)).map(({ id }) => id);
+  const days = [...new Set(later.map(({ started_at = '' }) => started_at.slice(0, 10)))].sort();
+  return days.map((day) => `On the same machine, in a later run of ${day}: ${ids(day).join(', ')}.`);
 }
 
 const INTRODUCTION = `# Performance

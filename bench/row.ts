@@ -29,6 +29,8 @@ export interface Row {
   limit?: string;
   /** What was judged in an earlier run. */
   was?: number;
+  /** Where a kept row is newer than its table: when its run started. */
+  started_at?: string;
 }
 
 export interface Pair {
