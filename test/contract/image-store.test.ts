@@ -18,7 +18,8 @@ import {
   tagStored,
   useTree,
 } from '../../src/images/image-store.ts';
-import { importImages, type LayerEvent } from '../../src/images/import.ts';
+import { importImages } from '../../src/images/import.ts';
+import type { LayerEvent } from '../../src/images/put-image.ts';
 import { STORE_UID } from '../../src/images/store-paths.ts';
 import { UID_BASE } from '../../src/providers/local/uid-slots.ts';
 import {
