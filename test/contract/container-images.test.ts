@@ -42,7 +42,7 @@ describeWith(['root', 'docker'], 'the image of a container', () => {
     return { creating, created };
   }
 
-  it('removed while the sandbox is created: the spawn may be tried again', async () => {
+  it('removed during a spawn: the error says that the spawn can be repeated', async () => {
     const lossy = await lossyEngine(engine.socket);
     home = containerHome(lossy.socket);
     // The agent's volume comes with the first one.
@@ -60,7 +60,7 @@ describeWith(['root', 'docker'], 'the image of a container', () => {
     });
   });
 
-  it('replaced while the sandbox is created: it gets the one that was looked at, or is planned again', async () => {
+  it('replaced during a spawn: the sandbox gets the planned image, or the spawn is planned again', async () => {
     const lossy = await lossyEngine(engine.socket);
     home = containerHome(lossy.socket);
     await make();

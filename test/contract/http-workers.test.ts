@@ -32,7 +32,7 @@ const tokenOf = (worker_id: string, aud: 'worker:control-plane' | 'worker:rpc' =
 const as = (id: string, token: string) => ({ 'x-worker-id': id, 'x-worker-token': token });
 
 describe('a worker is known by', () => {
-  it('its own token, or one signed for it, on its own path alone', async () => {
+  it('its own token or one signed for it, only on its own path', async () => {
     await open();
     expect(await beat(as('own', AUTH.worker_tokens.own), 'own')).toEqual([200, undefined]);
     expect(await beat(as('w', tokenOf('w')))).toEqual([200, undefined]);
@@ -60,7 +60,7 @@ describe('a worker is known by', () => {
     expect(await beat(as('w', token(['worker:everything', HEARTBEAT_SCOPE])))).toEqual([200, undefined]);
   });
 
-  it('nothing where no credential is configured', async () => {
+  it('nothing when no credential is configured', async () => {
     await open({ auth: { enabled: true, api_key: API_KEY } });
     expect(await beat(as('w', tokenOf('w')))).toEqual([503, 'unavailable']);
     expect(await beat({ 'x-api-key': API_KEY })).toEqual([503, 'unavailable']);
@@ -68,7 +68,7 @@ describe('a worker is known by', () => {
 });
 
 describe('what a worker may do', () => {
-  it('opens no other route, in whatever header its token comes', async () => {
+  it('cannot call other routes, whichever header carries its token', async () => {
     await open({ auth: { ...AUTH, enforce_owner: true, admin_api_key: 'a'.repeat(40) } });
     const token = tokenOf('w');
     const ways = [as('w', token), { 'x-api-key': token }, { 'x-admin-api-key': AUTH.worker_tokens.own }];
@@ -90,7 +90,7 @@ describe('what a worker may do', () => {
     expect(http.control.asked).toMatchObject([{ method: 'workers.renew', args: ['w', 'sb-1', '90s'] }]);
   });
 
-  it('may be a version ahead: what is not known is ignored, what is known has its shape', async () => {
+  it('may be a version ahead: unknown fields are ignored, known ones are checked', async () => {
     await open();
     const own = as('w', tokenOf('w'));
     expect(await beat(own, 'w', { status: 'online', moon: 'full' })).toEqual([200, undefined]);
@@ -109,7 +109,7 @@ describe('what a worker may do', () => {
 });
 
 describe('guessing', () => {
-  it('names providers and capabilities in printable ASCII: PostgreSQL reads no others out of its rows', async () => {
+  it('names providers and capabilities in printable ASCII, because PostgreSQL rows cannot hold all others', async () => {
     await open();
     const [of, odd] = [as('w', tokenOf('w')), ['\0', '\ud800', 'a b', 'é', '', 'x'.repeat(65)]];
     for (const field of ['providers', 'capabilities']) {
@@ -122,7 +122,7 @@ describe('guessing', () => {
     }
   });
 
-  it('is a failed try of the address, which then is heard no more for a while', async () => {
+  it('counts as a failed attempt of the address, which is then refused for a while', async () => {
     await open({ rate_limit: { enabled: true, burst: 3, requests_per_minute: 1 } });
     const statuses = [];
     for (let i = 0; i < 5; i++) statuses.push((await beat(as('w', `guess-${i}`)))[0]);
@@ -130,7 +130,7 @@ describe('guessing', () => {
     expect(await beat(as('w', tokenOf('w')))).toEqual([429, 'resource_limit']);
   });
 
-  it('is not what a worker does that beats', async () => {
+  it('does not count heartbeats of a worker', async () => {
     await open({ rate_limit: { enabled: true, burst: 3, requests_per_minute: 1 } });
     for (let i = 0; i < 6; i++) expect((await beat(as('w', tokenOf('w'))))[0]).toBe(200);
   });
@@ -140,7 +140,7 @@ describe('a worker without a credential', () => {
   const OWN = `svc-worker-own-v1.${'s'.repeat(43)}`;
   const NEAR = { auth: {} };
 
-  it('hands over a secret of its own where only this machine can call', async () => {
+  it('registers its own secret when only this machine can call', async () => {
     await open(NEAR);
     expect(await beat(as('w', OWN))).toEqual([200, undefined]);
     const { status } = await askSample(http.base, 'renewLease', as('w', OWN), 'sb-1');
@@ -196,7 +196,7 @@ describe('a worker without a credential', () => {
   });
 });
 
-it('only these two routes are of workers', () => {
+it('only these two routes accept workers', () => {
   expect(ROUTES.filter(({ auth }) => auth === 'worker').map(({ id }) => id)).toEqual([
     'workerHeartbeat',
     'renewLease',

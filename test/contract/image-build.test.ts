@@ -64,7 +64,7 @@ describeWith(['mke2fs'], 'an image', () => {
     expect(await bench.ask('ls /')).not.toContain('break');
   });
 
-  it('follows links inside of itself, and what comes last counts', async () => {
+  it('follows links inside itself, and the last entry of a path wins', async () => {
     const bench = imageBench();
     await bench.buildTar(
       tarArchive(
@@ -143,7 +143,7 @@ describeWith(['mke2fs'], 'an image', () => {
     expect(bench.left()).toEqual([]);
   });
 
-  it('is bounded by its size, also where an archive unpacks to much more than it is', async () => {
+  it('is bounded by its size, even if an archive unpacks to much more', async () => {
     const bench = imageBench();
     const bomb = gzipSync(tarArchive({ name: 'zeros', content: Buffer.alloc(40 * MEBIBYTE) }));
     expect(bomb.length).toBeLessThan(MEBIBYTE);
@@ -162,7 +162,7 @@ describeWith(['mke2fs'], 'an image', () => {
     ['gzip', ['-c']],
     ['xz', ['-c']],
     ['zstd', ['-c']],
-  ])('is made of a tar that is packed by %s', async (program, args) => {
+  ])('is made of a tar compressed with %s', async (program, args) => {
     const bench = imageBench();
     const archive = execFileSync(program, args, { input: tarArchive({ name: 'a', content: 'packed' }) });
     await bench.buildTar(archive);
@@ -188,7 +188,7 @@ describeWith(['mke2fs'], 'an image', () => {
     });
   });
 
-  it('is replaced whole, and stays as it was when the next one fails', async () => {
+  it('is replaced as a whole, and stays unchanged when the next build fails', async () => {
     const bench = imageBench();
     const { digest } = await bench.buildTar(tarArchive({ name: 'a', content: 'one' }));
     await expect(bench.buildTar(tarArchive({ name: '../a' }))).rejects.toThrow();
@@ -210,7 +210,7 @@ describeWith(['mke2fs'], 'an image', () => {
     }
   });
 
-  it('takes away what a killed builder left, and nothing of one that lives', async () => {
+  it('removes the remains of a killed build, but not those of a running one', async () => {
     const bench = imageBench();
     const images = join(bench.folder, 'data', 'images');
     for (const name of ['.new-4194305-abc', `.new-${process.pid}-abc`])
@@ -219,7 +219,7 @@ describeWith(['mke2fs'], 'an image', () => {
     expect(bench.left().filter((name) => name.startsWith('.'))).toEqual([`.new-${process.pid}-abc`]);
   });
 
-  it('says which program is missing, and that the disk is full', async () => {
+  it('names a missing program, and reports a full disk', async () => {
     const host = realHost();
     const lacking = imageBench({
       host: { ...host, which: async () => undefined, stat: async () => undefined },

@@ -98,7 +98,7 @@ describe('the image store', () => {
     expect(await findStored(deps.root, 'team/tool:1', 0)).toEqual(found);
   });
 
-  it('imports a root file system as one layer, under the name that is given', async () => {
+  it('imports a root file system as one layer, under the given name', async () => {
     await expect(take(file(BASE))).rejects.toMatchObject({
       code: 'bad_request',
       remedy: 'Give a name with --name.',
@@ -108,7 +108,7 @@ describe('the image store', () => {
     expect(found?.image.layers).toEqual([`sha256:${sha256(BASE)}`]);
   });
 
-  it('shares layers, and reads none twice', async () => {
+  it('shares layers, and reads each only once', async () => {
     const events: LayerEvent[] = [];
     await take(file(tarOf(ociFiles(image({ layers: [BASE] })))));
     const source = file(tarOf(ociFiles(image({ name: 'other:2' }))));
@@ -123,7 +123,7 @@ describe('the image store', () => {
     expect(first?.shared_bytes).toBe(second?.image.size_bytes);
   });
 
-  it('takes the platform of this machine from an index, and passes over attestations', async () => {
+  it('selects the platform of this machine from an index, and ignores attestations', async () => {
     const foreign = image({ architecture: 'riscv64', layers: [TOP] });
     const files = ociFiles(image(), foreign, image({ architecture: 'unknown', layers: [BASE] }));
     const bytes = JSON.parse(String(files.get('index.json')));
@@ -137,7 +137,7 @@ describe('the image store', () => {
     expect(found?.image.layers).toHaveLength(2);
   });
 
-  it('shows the config, and not what a host would have to do', async () => {
+  it('shows the config, without fields that only a host uses', async () => {
     const config = {
       User: 'app',
       Env: ['PATH=/bin', 'A=b=c', 'broken'],
@@ -295,7 +295,7 @@ describe('the image store', () => {
     expect(found?.image.files).toBe(3);
   });
 
-  it('names, tags, removes, and frees what nothing else needs', async () => {
+  it('names, tags and removes images, and frees layers that no other image needs', async () => {
     await take(file(tarOf(ociFiles(image()))));
     await tagStored(deps, 'team/tool:1', 'alias');
     expect((await listStored(deps.root)).map(({ name }) => name)).toEqual([
@@ -314,7 +314,7 @@ describe('the image store', () => {
     isEmpty();
   });
 
-  it('removes nothing that a sandbox uses', async () => {
+  it('does not remove an image that a sandbox uses', async () => {
     const [found] = await take(file(tarOf(ociFiles(image()))));
     const tree = found?.tree as string;
     mkdirSync(join(folder, 'run'));
@@ -331,7 +331,7 @@ describe('the image store', () => {
     await expect(useTree(tree, 'abc.sb-2.1', folder)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('says what it would prune, and prunes what killed imports left', async () => {
+  it('lists what it would prune, and prunes the remains of killed imports', async () => {
     await take(file(tarOf(ociFiles(image()))));
     mkdirSync(at('tmp', '0123456789ab'));
     writeFileSync(at('tmp', '0123456789ab', 'owner'), '');
@@ -345,7 +345,7 @@ describe('the image store', () => {
     isEmpty();
   });
 
-  it('ends at once when it is interrupted, and leaves nothing', async () => {
+  it('ends at once when it is interrupted, and leaves nothing behind', async () => {
     const stop = new AbortController();
     const source = file(tarOf(ociFiles(image())));
     const onLayer = () => stop.abort(new Error('interrupted'));

@@ -8,7 +8,7 @@ import type { Given } from './store.suite.ts';
 const keep = (keepUnproven: number, keepFrequent = 1000) => ({ keepUnproven, keepFrequent });
 
 export function audited({ store }: Given): void {
-  it('gives back what it took, newest first', async () => {
+  it('lists its records, newest first', async () => {
     const drafts = [
       auditDraft({ created_at: stamp(1), user_id: 'ann', user_agent: "x'; DROP TABLE audit --\u0000" }),
       auditDraft({ created_at: stamp(3) }),
@@ -75,7 +75,7 @@ export function audited({ store }: Given): void {
     }
   }
 
-  it('forgets by age, and what nobody vouched for by number', async () => {
+  it('deletes old records, and unauthenticated ones by number', async () => {
     const proven = [1, 2, 3].map((at) => auditDraft({ created_at: stamp(at), path: `/proven/${at}` }));
     const unproven = [1, 2, 3, 4].map((at) =>
       auditDraft({ created_at: stamp(at), actor: at % 2 ? 'none' : 'anonymous', path: `/unproven/${at}` }),

@@ -9,7 +9,7 @@ export function idempotent({ store, change }: Given): void {
   const reserve = (record = sandboxRecord(), claim: Partial<typeof CLAIM> = {}) =>
     store().sandboxes.reserve({ sandbox: record, limits: NO_CAP, events: [], claim: { ...CLAIM, ...claim } });
 
-  it('replays without an answer, then with it, even after the row was purged', async () => {
+  it('replays first without an answer, then with it, even after the row was purged', async () => {
     const row = sandboxRecord();
     const find = (key = 'k1') => store().idempotency.find({ ...CLAIM, key });
     expect(await find()).toBeUndefined();
@@ -27,7 +27,7 @@ export function idempotent({ store, change }: Given): void {
     expect(await store().sandboxes.list({ limit: 10 })).toEqual([]);
   });
 
-  it('tells scopes and keys apart, and replays also when the cap is reached', async () => {
+  it('distinguishes scopes and keys, and replays even when the cap is reached', async () => {
     const row = sandboxRecord();
     await reserve(row);
     expect(await reserve(sandboxRecord(), { scope: 'bob' })).toMatchObject({ kind: 'reserved' });
@@ -52,7 +52,7 @@ export function idempotent({ store, change }: Given): void {
     expect(await reserve()).toMatchObject({ kind: 'reserved' });
   });
 
-  it('takes a claim whose row ended without an answer as absent', async () => {
+  it('ignores a claim whose row ended without an answer', async () => {
     const row = sandboxRecord();
     await reserve(row);
     await change(row, { state: 'destroying' });
@@ -63,7 +63,7 @@ export function idempotent({ store, change }: Given): void {
     expect(await reserve()).toMatchObject({ kind: 'replay', sandbox_id: next.id });
   });
 
-  it('takes a claim whose row is gone without an answer as absent', async () => {
+  it('ignores a claim without an answer whose row was deleted', async () => {
     const row = sandboxRecord();
     await reserve(row);
     await change(row, { state: 'destroyed', ended_at: stamp(1) });

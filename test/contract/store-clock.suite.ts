@@ -19,7 +19,7 @@ export function clocked({ store, put }: Given): void {
     expect(await store().clock.mark()).toEqual({ ...MARK, boot_id: 'boot-2' });
   });
 
-  it.each([7200, -7200, 0.001, -86_400 * 400])('moves what is compared with it by %d s', async (by) => {
+  it.each([7200, -7200, 0.001, -86_400 * 400])('moves the compared stamps by %d s', async (by) => {
     const live = await put({ expires_at: stamp(600) });
     const ended = await put({ expires_at: stamp(600), state: 'destroyed', ended_at: stamp(1) });
     const claimed = sandboxRecord();
@@ -56,7 +56,7 @@ export function clocked({ store, put }: Given): void {
     expect(await store().idempotency.prune(stamp(by + 0.001))).toBe(1);
   });
 
-  it('moves nothing by nothing', async () => {
+  it('changes nothing for a shift of zero', async () => {
     const row = await put();
     const none = { sandboxes: 0, leases: 0, workers: 0, claims: 0 };
     expect(await store().clock.set(MARK, 0)).toEqual(none);

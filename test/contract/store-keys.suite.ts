@@ -17,7 +17,7 @@ export function keys({ store }: Given): void {
     return key;
   };
 
-  it('keeps a key as it was given, by its id and by its name', async () => {
+  it('returns a stored key by its id and by its name', async () => {
     const bare = await create();
     const full = await create({
       ...{ owner_id: 'ann', scopes: ['read', 'use'], expires_at: stamp(60) },
@@ -78,7 +78,7 @@ export function keys({ store }: Given): void {
     expect(await store().keys.revoke('key-nobody', { at: stamp(), by: 'me', kept: 2 })).toBeUndefined();
   });
 
-  it('notes the last use, which never goes back', async () => {
+  it('records the last use, which never moves back', async () => {
     const key = await create();
     const used = async () => (await store().keys.find(key.id))?.last_used_at;
     await store().keys.used([
@@ -108,7 +108,7 @@ export function keys({ store }: Given): void {
     expect(counts).toEqual([1, 2, 2, 3, 3, 4]);
   });
 
-  it('purges what was revoked or expired before a time', async () => {
+  it('purges keys that were revoked or expired before a time', async () => {
     const kept = [await create(), await create({ expires_at: stamp(10) })];
     await create({ expires_at: stamp(3) });
     const revoked = await create();

@@ -34,7 +34,7 @@ export function pooling({ store, change }: Given): void {
     ]);
   });
 
-  it('refuses when no VM has a place, and writes nothing', async () => {
+  it('refuses when no VM has a free place, and writes nothing', async () => {
     for (const owner of ['a', 'b', 'c', 'd']) await placed(owner);
     const denied = await reserve('e');
     expect(denied).toMatchObject({ kind: 'denied', decision: { reason: 'pool_full' } });
@@ -52,7 +52,7 @@ export function pooling({ store, change }: Given): void {
     expect(await store().pool.get('vm-none')).toBeUndefined();
   });
 
-  it('retires a VM with its last sandbox only, and places nobody in it then', async () => {
+  it('retires a VM with its last sandbox, and places no sandbox in it afterwards', async () => {
     const [a, b] = [await placed('a'), await placed('b')];
     const { vm_id = '' } = a;
     expect(await store().pool.retire(vm_id)).toBeUndefined();
@@ -65,7 +65,7 @@ export function pooling({ store, change }: Given): void {
     expect(await store().pool.get(vm_id)).toBeUndefined();
   });
 
-  it('retires a lost VM whoever is in it, and forgets none that is not retired', async () => {
+  it('retires a lost VM that has sandboxes, and removes only retired VMs', async () => {
     const { vm_id = '' } = await placed('a');
     await store().pool.remove(vm_id);
     expect(await store().pool.retire(vm_id, { lost: true })).toMatchObject({ state: 'destroying' });

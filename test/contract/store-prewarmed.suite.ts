@@ -33,7 +33,7 @@ export function warm({ store, put }: Given): void {
     });
   };
 
-  it('keeps what is starting and what is ready, oldest first, and out of sight', async () => {
+  it('lists starting and ready ones, oldest first, but never as sandboxes', async () => {
     const second = await ready({ created_at: stamp(2) });
     const first = warmRecord({ created_at: stamp(1) });
     expect(await store().warm.reserve(first, NO_CAP)).toEqual(first);
@@ -49,7 +49,7 @@ export function warm({ store, put }: Given): void {
     expect(await store().warm.get(first.id)).toBeUndefined();
   });
 
-  it('has room only beside sandboxes, in all and of its provider; sandboxes do not mind it', async () => {
+  it('counts against the limits for other ready ones, but not for sandboxes', async () => {
     await put();
     await put({ provider: 'other' });
     const reserve = (limits: object, facts = {}) =>
@@ -80,7 +80,7 @@ export function warm({ store, put }: Given): void {
     expect(await store().warm.all()).toHaveLength(1);
   });
 
-  it('is taken by one of many, only when it is ready, of that epoch, and there', async () => {
+  it('is taken by one of many callers, only if it is ready, present and of that epoch', async () => {
     const warmed = await ready();
     const rivals = await Promise.all(Array.from({ length: 20 }, () => take(warmed)));
     expect(rivals.filter(({ kind }) => kind === 'reserved')).toHaveLength(1);
@@ -115,7 +115,7 @@ export function warm({ store, put }: Given): void {
   const at = async (limits = placed(), facts: Partial<PrewarmedRecord> = {}) =>
     (await store().warm.reserve(warmRecord(facts), limits))?.worker_id;
 
-  it('goes to this server while it has capacity, then to a worker that has, with sessions', async () => {
+  it('is placed on this server while it has capacity, then on a worker with capacity and sessions', async () => {
     await heard('w0', 0, []);
     await heard('w1', 2);
     await heard('w2', 4);
@@ -130,7 +130,7 @@ export function warm({ store, put }: Given): void {
     expect(await store().workers.remove('w1')).toBe('busy');
   });
 
-  it('holds a lease of its worker, which its holder renews, and gives it back', async () => {
+  it('holds a lease that its worker renews, and releases it at its end', async () => {
     await heard('w1');
     const remote = placed({ local: false });
     const row = await store().warm.reserve(warmRecord(), remote);
@@ -210,7 +210,7 @@ export function warm({ store, put }: Given): void {
     }
   });
 
-  it('is load of its worker for a spawn, and leaves it its capacity', async () => {
+  it('counts as load of its worker for a spawn, but not against its capacity', async () => {
     await heard('w1', 2);
     await heard('w2', 2);
     const remote = placed({ local: false });

@@ -39,7 +39,7 @@ export function quotas({ store, put }: Given): void {
     expect(await store().events.since(0, 10)).toEqual([{ ...event, id: expect.any(Number) }]);
   });
 
-  it('deletes once, and writes nothing for what is not there', async () => {
+  it('deletes once, and writes nothing for an unknown owner', async () => {
     await store().quotas.put(quotaOf('ann'), []);
     const event = eventDraft({ type: 'quota.deleted', owner_id: 'ann' });
     expect(await store().quotas.delete('bob', [event])).toBeUndefined();
@@ -92,7 +92,7 @@ export function admitting({ store, change }: Given): void {
       events: [],
     });
 
-  it('counts each owner alone, and nobody’s against no owner', async () => {
+  it('counts each owner alone, and sandboxes without an owner for nobody', async () => {
     const made = [await reserve('ann'), await reserve('ann'), await reserve('bob')];
     expect(made.map(({ kind }) => kind)).toEqual(['reserved', 'reserved', 'reserved']);
     expect(await reserve('ann')).toMatchObject({
@@ -105,7 +105,7 @@ export function admitting({ store, change }: Given): void {
     for (let i = 0; i < 3; i++) expect(await reserve(undefined)).toMatchObject({ kind: 'reserved' });
   });
 
-  it('takes the quota in the place of the default, up and down, from its commit on', async () => {
+  it('applies the quota instead of the default, higher or lower, from its commit on', async () => {
     await store().quotas.put(quotaOf('ann', { max_sandboxes: 1 }), []);
     await store().quotas.put(quotaOf('bob', { max_sandboxes: 3 }), []);
     expect(await reserve('ann')).toMatchObject({ kind: 'reserved' });
@@ -134,7 +134,7 @@ export function admitting({ store, change }: Given): void {
     expect(await reserve('ann')).toMatchObject({ kind: 'denied' });
   });
 
-  it('decides for the asking what it decides for the deed, and writes nothing', async () => {
+  it('decides a dry run like a spawn, and writes nothing', async () => {
     for (const owner_id of ['ann', 'ann', 'ann', undefined] as const) {
       const asked = { provider: 'userspace', ...(owner_id && { owner_id }), ttlMs: 1_800_000 };
       const answer = await store().sandboxes.admission(asked, limits);

@@ -6,7 +6,7 @@ import { appended, eventDraft, sandboxRecord, stamp } from '../support/records.t
 import type { Given } from './store.suite.ts';
 
 export function reading({ store, put }: Given): void {
-  it('finds what is due, soonest first, of live states only', async () => {
+  it('finds due rows of live states, earliest first', async () => {
     expect(await store().sandboxes.nextDeadline()).toBeUndefined();
     await put({ state: 'destroying', expires_at: stamp(1) });
     await put({ state: 'destroyed', expires_at: stamp(1) });
@@ -21,7 +21,7 @@ export function reading({ store, put }: Given): void {
     expect(await store().sandboxes.due(stamp(9), 9)).toEqual([]);
   });
 
-  it('counts rows that have not ended by what they have in common', async () => {
+  it('counts active rows by group', async () => {
     expect(await store().sandboxes.census()).toEqual([]);
     for (const state of ['running', 'running', 'creating', 'destroyed', 'error'] as const)
       await put({ state });
@@ -34,7 +34,7 @@ export function reading({ store, put }: Given): void {
     ]);
   });
 
-  it('gives rows in states oldest first', async () => {
+  it('lists rows in given states, oldest first', async () => {
     const newer = await put({ created_at: stamp(2) });
     const older = await put({ created_at: stamp(1), state: 'destroying' });
     await put({ state: 'running' });
@@ -43,7 +43,7 @@ export function reading({ store, put }: Given): void {
     expect(await store().sandboxes.inStates([], 10)).toEqual([]);
   });
 
-  it('says undefined for what is not there', async () => {
+  it('returns undefined for an unknown id', async () => {
     expect(await store().sandboxes.get('sb-nobody')).toBeUndefined();
     expect(await store().sandboxes.countActive()).toEqual({ total: 0, by_provider: {} });
   });
@@ -145,7 +145,7 @@ function naively(
 }
 
 export function eventful({ store, put, change }: Given): void {
-  it('gives rising ids over all ways in, in order', async () => {
+  it('gives rising ids in order, whichever call appends', async () => {
     await store().events.append([eventDraft({ type: 'exec.started' }), eventDraft({ type: 'exec.failed' })]);
     const row = await put();
     await change(row, { state: 'running' }, { events: [eventDraft({ type: 'sandbox.running' })] });
@@ -162,14 +162,14 @@ export function eventful({ store, put, change }: Given): void {
     expect(await store().events.since(all[3]!.id, 10)).toEqual([]);
   });
 
-  it('keeps who acted', async () => {
+  it('keeps the actor', async () => {
     const [ci, unknown] = await appended(store().events, [eventDraft({ actor: 'key:ci' }), eventDraft()]);
     expect(ci).toMatchObject({ actor: 'key:ci' });
     expect(await store().events.since(0, 10)).toEqual([ci, unknown]);
     expect(unknown).not.toHaveProperty('actor');
   });
 
-  it('keeps the newest and says how many went', async () => {
+  it('keeps the newest and reports how many were deleted', async () => {
     const all = await appended(
       store().events,
       Array.from({ length: 2300 }, () => eventDraft()),
@@ -185,7 +185,7 @@ export function eventful({ store, put, change }: Given): void {
     expect(await appended(store().events, [])).toEqual([]);
   });
 
-  it('keeps those of owners with few, and says what of whom went', async () => {
+  it('keeps those of owners with few, and reports the deleted ones by owner', async () => {
     const { events } = store();
     const of = (owner_id: string | undefined, count: number) =>
       appended(

@@ -13,7 +13,7 @@ export function templated({ store }: Given): void {
     return template;
   };
 
-  it('keeps all of it, and gives out copies', async () => {
+  it('keeps all fields, and returns copies', async () => {
     const full = await put({
       ...{ name: 'full', description: 'd', provider: 'userspace', network: 'none', prewarm: 3 },
       ...{ worker_id: 'edge-1', worker_labels: { gpu: 'a100', 'example.com/zone': 'b' } },
@@ -46,7 +46,7 @@ export function templated({ store }: Given): void {
     expect(await store().templates.list({ limit: 10 })).toMatchObject([{ name: 'a', image: 'host' }]);
   });
 
-  it('lists newest first, and goes on after a place', async () => {
+  it('lists newest first, and continues after a cursor', async () => {
     const [c, a, b] = [
       await put({ name: 'c', created_at: stamp(1) }),
       await put({ name: 'a', created_at: stamp(2) }),
@@ -58,7 +58,7 @@ export function templated({ store }: Given): void {
     expect(await store().templates.list({ limit: 10, after: c })).toEqual([]);
   });
 
-  it('tells those that want ready ones, by name and whosever they are', async () => {
+  it('lists templates with ready sandboxes, by name, of all owners', async () => {
     const [b, , anns, bobs] = [
       await put({ name: 'b', prewarm: 1 }),
       await put({ name: 'c' }),
@@ -83,7 +83,7 @@ export function templated({ store }: Given): void {
     expect(await store().templates.get({ name: 'a' })).toEqual(template);
   });
 
-  it('replaces only a version that is taken, and lets one of many rivals win', async () => {
+  it('replaces only the named version, and only one of many rivals wins', async () => {
     const { name, version, created_at, updated_at, ...facts } = await put();
     const replace = (versions: number[]) =>
       store().templates.replace({ name }, facts, { updated_at, versions });
@@ -126,7 +126,7 @@ export function templated({ store }: Given): void {
     expect(await store().templates.list({ limit: 9, after: other })).toEqual([own, all, shared]);
   });
 
-  it('replaces and deletes exactly the one that is named', async () => {
+  it('replaces and deletes exactly the named template', async () => {
     const own = await put({ name: 'a', owner_id: 'ann' });
     const all = await put({ name: 'a' });
     const { name, owner_id: _, version: __, created_at: ___, updated_at, ...facts } = own;

@@ -25,7 +25,7 @@ export function workers({ store }: Given): void {
   const heard = (id: string, said: HeartbeatBody = REMOTE, at = stamp()) =>
     store().workers.heard(id, said, at, MOST);
 
-  it('keeps what a heartbeat says, and what it leaves out', async () => {
+  it('stores the fields of a heartbeat, and keeps those that it omits', async () => {
     const made = await heard('w1');
     expect(made).toEqual({
       ...REMOTE,
@@ -53,7 +53,7 @@ export function workers({ store }: Given): void {
     expect(await heard('w1')).toMatchObject({ rpc_url: REMOTE.rpc_url });
   });
 
-  it('drains until told otherwise, whatever heartbeats say', async () => {
+  it('drains until the drain is cancelled, whatever heartbeats say', async () => {
     await heard('w1');
     expect(await store().workers.drain('w1', true, stamp(1))).toMatchObject({
       drain: true,
@@ -64,7 +64,7 @@ export function workers({ store }: Given): void {
     expect(await store().workers.drain('w2', true, stamp())).toBeUndefined();
   });
 
-  it('takes so many and no more, and those that it knows always', async () => {
+  it('accepts workers up to the limit, and known ones always', async () => {
     await store().workers.heard('a', {}, stamp(), { most: 1 });
     await store().workers.heard('a', {}, stamp(), { most: 1 });
     await expect(store().workers.heard('b', {}, stamp(), { most: 1 })).rejects.toMatchObject({
@@ -72,7 +72,7 @@ export function workers({ store }: Given): void {
     });
   });
 
-  it('lets nobody else claim the id of a worker that sends heartbeats', async () => {
+  it('does not let another claim the id of a worker that sends heartbeats', async () => {
     const claim = (print: string, at: number) =>
       store().workers.heard('w1', REMOTE, stamp(at), {
         ...MOST,
@@ -92,7 +92,7 @@ export function workers({ store }: Given): void {
     await claim('a', 192);
   });
 
-  it('removes one that holds no sandboxes', async () => {
+  it('removes a worker without sandboxes', async () => {
     await heard('w1');
     await store().sandboxes.reserve({
       sandbox: sandboxRecord({ worker_id: 'w1' }),
@@ -132,7 +132,7 @@ export function placing({ store, change }: Given): void {
     return made.kind === 'reserved' ? made.sandbox.worker_id : made.kind === 'denied' && made.decision.reason;
   };
 
-  it('takes this server while it has room, then the least loaded, ties by id', async () => {
+  it('chooses this server while it has capacity, then the least loaded worker, ties by id', async () => {
     for (const id of ['b', 'a']) await heard(id);
     await heard('wide', { capacity: { max_sandboxes: 5 } });
     const places = [];
@@ -162,7 +162,7 @@ export function placing({ store, change }: Given): void {
     expect(await placeOf()).toBe('worker_capacity');
   });
 
-  it('takes only a worker that meets the demand, and says why none does', async () => {
+  it('chooses only a worker that meets the demand, and reports why none does', async () => {
     await heard('a');
     await heard('b', { labels: { gpu: 't4' } });
     await store().workers.heard('local', { labels: { zone: 'here' } }, stamp(), MOST);
@@ -226,7 +226,7 @@ export function placing({ store, change }: Given): void {
     });
   });
 
-  it('frees the place of a worker with the end of the row, and its lease with it', async () => {
+  it('frees the place and the lease on a worker when the row ends', async () => {
     await heard('w1', { capacity: { max_sandboxes: 1 } });
     for (const end of ['destroyed', 'error'] as const) {
       const made = await reserve({ local: false });
@@ -239,7 +239,7 @@ export function placing({ store, change }: Given): void {
     }
   });
 
-  it('renews for its holder while the sandbox lives, and never to an earlier end', async () => {
+  it('renews for its holder while the sandbox is alive, and never to an earlier end', async () => {
     await heard('w1');
     const { sandbox } = (await reserve({ local: false })) as { sandbox: SandboxRecord };
     const renew = (holder: string, until: number) => store().leases.renew(sandbox.id, holder, stamp(until));

@@ -6,7 +6,7 @@ import type { Given } from './store.suite.ts';
 const CLAIM = { scope: 'alice', key: 'k1', fingerprint: 'f1' };
 
 export function reserving({ store, put }: Given): void {
-  it('stores the row and its events and gives both back', async () => {
+  it('stores the row and its events and returns both', async () => {
     const record = sandboxRecord({ owner_id: 'alice', metadata: { a: 'b' }, env: { PATH: '/bin' } });
     const drafts = [
       eventDraft({ sandbox_id: record.id, owner_id: 'alice', data: { deep: { n: [1] } } }),
@@ -23,7 +23,7 @@ export function reserving({ store, put }: Given): void {
     expect(await store().events.since(0, 10)).toEqual(stored);
   });
 
-  it('keeps warnings, given with the row or when it runs', async () => {
+  it('stores warnings of the reservation and of the start', async () => {
     const warnings = ['memory_mb is 64.', '"[\\u0000'];
     const given = await put({ warnings });
     expect((await store().sandboxes.get(given.id))?.warnings).toEqual(warnings);
@@ -63,7 +63,7 @@ export function reserving({ store, put }: Given): void {
     expect(await store().events.since(0, 10)).toEqual([]);
   });
 
-  it('denies over the cap, writes nothing then, and counts only rows that have not ended', async () => {
+  it('denies above the cap without writing, and counts only active rows', async () => {
     const first = await put();
     await put({ state: 'destroyed' });
     const denied = await store().sandboxes.reserve({
@@ -105,7 +105,7 @@ export function reserving({ store, put }: Given): void {
     });
   });
 
-  it('counts for the cap of a provider only what is its own', async () => {
+  it('counts for the cap of a provider only its own sandboxes', async () => {
     const limits = { ...NO_CAP, max_provider_sandboxes: 1 };
     await put({ provider: 'other' });
     expect(await store().sandboxes.reserve({ sandbox: sandboxRecord(), limits, events: [] })).toMatchObject({
@@ -132,7 +132,7 @@ export function reserving({ store, put }: Given): void {
     expect(await store().sandboxes.countActive()).toEqual({ total: 10, by_provider: { userspace: 10 } });
   });
 
-  it('reads a row as it is now, however often it was read before', async () => {
+  it('reads the current row, however often it was read before', async () => {
     const { id } = await put({ state: 'running', expires_at: stamp(10) });
     const { sandboxes } = store();
     const read = async () => {
@@ -151,7 +151,7 @@ export function reserving({ store, put }: Given): void {
     expect(await read()).toBeUndefined();
   });
 
-  it('keeps what was reserved, whatever becomes of the record or of what is given out', async () => {
+  it('is not changed by later changes of the objects that were passed in or returned', async () => {
     const metadata = { a: '1' };
     const record = sandboxRecord({ metadata });
     await store().sandboxes.reserve({ sandbox: record, limits: NO_CAP, events: [] });
@@ -165,7 +165,7 @@ export function reserving({ store, put }: Given): void {
 }
 
 export function transitioning({ store, put, change }: Given): void {
-  it('patches what it names, leaves the rest, and stores events', async () => {
+  it('changes only the named columns, and stores events', async () => {
     const row = await put();
     const patch = {
       state: 'running',
@@ -211,13 +211,13 @@ export function transitioning({ store, put, change }: Given): void {
     expect(await store().events.since(0, 10)).toEqual([]);
   });
 
-  it('writes where the deadline is the one that was found', async () => {
+  it('writes only if the deadline is the one that was read', async () => {
     const row = await put({ expires_at: stamp(10) });
     const moved = await change(row, { state: 'destroying' }, { expires_at: stamp(10) });
     expect(moved?.sandbox).toEqual({ ...row, state: 'destroying' });
   });
 
-  it('names the replica at work until it is done', async () => {
+  it('names the replica that works on the row until it is done', async () => {
     const row = await put({ replica_id: 'r-a' });
     expect((await store().sandboxes.get(row.id))?.replica_id).toBe('r-a');
     const kept = await change(row, { state: 'unhealthy' });
@@ -289,7 +289,7 @@ export function extending({ store, put }: Given): void {
     expect(await store().sandboxes.get(row.id)).toEqual(row);
   });
 
-  it('purges what ended before the stamp and nothing else', async () => {
+  it('purges only rows that ended before the stamp', async () => {
     const kept = [
       await put({ state: 'running' }),
       await put({ state: 'destroyed', ended_at: stamp(10) }),

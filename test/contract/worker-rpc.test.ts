@@ -51,7 +51,7 @@ async function served(tls?: ServerTls) {
 }
 
 describe('a call', () => {
-  it('is answered under its id, by a signed token and by the secret itself', async () => {
+  it('is answered with its id, for a signed token and for the secret', async () => {
     const { post } = await served();
     const answer = {
       id: '7',
@@ -87,13 +87,13 @@ describe('a call', () => {
     expect([answer.status, error.code]).toEqual([status, code]);
   });
 
-  it('elsewhere finds nothing', async () => {
+  it('to another path is answered with 404', async () => {
     const { post, port } = await served();
     expect((await post(STATUS, {}, '/api/v1/sandboxes')).status).toBe(404);
     expect((await fetch(`http://127.0.0.1:${port}/rpc`)).status).toBe(405);
   });
 
-  it('without a right is refused before its body is read', async () => {
+  it('without a valid credential is refused before its body is read', async () => {
     const { port } = await served();
     const socket = connect(port, '127.0.0.1');
     onTestFinished(() => void socket.destroy());
@@ -133,7 +133,7 @@ describe('a call', () => {
     expect((await post(STATUS)).status).toBe(200);
   });
 
-  it('with a replayed lease does nothing', async () => {
+  it('with a replayed lease is refused', async () => {
     const { bench, post } = await served();
     const spawn = (generation: number) => ({
       ...{ id: '1', method: 'worker.spawn', worker_id: 'w1', lease: bench.lease(A, generation) },
@@ -152,7 +152,7 @@ describe('a call', () => {
 });
 
 describe('mutual TLS', () => {
-  it('lets in who has a certificate of the authority, and a credential', async () => {
+  it('accepts a client with a certificate of the authority and a credential', async () => {
     const made = certificates(temporaryFolder());
     const text = (file: string) => readFileSync(file, 'utf8');
     const tls = { cert: text(made.server.cert), key: text(made.server.key), ca: text(made.ca) };

@@ -183,7 +183,7 @@ describe('a hostile worker', () => {
     good.close();
   });
 
-  it('that answers no pings loses the link after 30 s, and a command with it', {
+  it('that answers no pings loses the connection after 30 s, and its commands fail', {
     timeout: 60_000,
   }, async () => {
     const { attach, sockets } = await opening(() => undefined);

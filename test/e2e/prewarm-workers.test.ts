@@ -54,7 +54,7 @@ describeWith(['unshare'], 'ready sandboxes on workers', () => {
     removeHome(server.home);
   });
 
-  it('are kept on a worker, with their setup done, and become ordinary sandboxes of it', async () => {
+  it('are kept on a worker after their setup, and become ordinary sandboxes', async () => {
     await untilReady({ w1: 2 });
     expect(running('w1')).toBe(2);
     expect((await client.workers.list()).find(({ id }) => id === 'w1')?.active_sandboxes).toBe(0);

@@ -44,7 +44,7 @@ describeWith(['bwrap'], 'a spawn of an image', () => {
     removeHome(server.home);
   });
 
-  it('goes to the worker that has it, as the dry run says', async () => {
+  it('is placed on the worker that has the image, as the dry run says', async () => {
     const chosen = async (image?: string) =>
       (await client.admission({ provider: 'userspace', ...(image !== undefined && { image }) }))
         .selected_worker_id;

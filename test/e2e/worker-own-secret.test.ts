@@ -97,14 +97,14 @@ describeWith(['bwrap'], 'a worker without a credential on the machine of its ser
     expect(readFileSync(secretFile, 'utf8')).toBe(secret);
   });
 
-  it('is known again after the server was killed', async () => {
+  it('is accepted again after the server was killed', async () => {
     await server.kill();
     outputs.push(server.log());
     await serve();
     await answers();
   });
 
-  it('is replaced by no other process', async () => {
+  it('cannot be replaced by another process', async () => {
     const twin = startWorker({ SVC_DATABASE_PATH: join(makeOther(), 'svc.db') });
     await until('it is refused', () =>
       twin.log().includes('A worker with this id and another secret is running'),
@@ -135,7 +135,7 @@ describeWith(['bwrap'], 'a worker without a credential on the machine of its ser
     outputs.push(stderr);
   });
 
-  it('shows its secret nowhere', async () => {
+  it('does not show its secret', async () => {
     for (const path of [
       '/health',
       '/diagnostics',

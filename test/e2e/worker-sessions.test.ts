@@ -131,7 +131,7 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
     expect([part.status, await part.text()]).toEqual([206, 'quick']);
   });
 
-  it('shows a port of it', async () => {
+  it('previews a port', async () => {
     const port = 8123;
     await client.exec(sandbox.id, {
       command: `mkdir -p www; echo hello > www/index.html; cd www; python3 -m http.server ${port}`,
@@ -156,7 +156,7 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
     await client.destroy(made.id);
   });
 
-  it('is shown with its worker, which shows what it holds', async () => {
+  it('names its worker, and the worker list counts it', async () => {
     const list = (await svc('sandbox', 'list')).stdout;
     expect(list.split('\n')[0]).toContain('WORKER');
     expect(list).toMatch(new RegExp(`^${sandbox.id} .* w1 `, 'm'));
@@ -166,7 +166,7 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
     expect(shown).toMatchObject({ active_sandboxes: 1, active_by_provider: { userspace: 1 } });
   });
 
-  it('is waited for by a drain, until it has ended', async () => {
+  it('keeps a drain waiting until it has ended', async () => {
     const drain = (...more: string[]) =>
       runCli(['worker', 'drain', 'w1', '--server', server.url, ...more], server.env);
     const other = await client.spawn({ provider: 'userspace' });
@@ -208,7 +208,7 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
     expect(await api('POST', '/sandboxes', { worker_labels: { 'a b': 'c' } })).toMatchObject({ status: 400 });
   });
 
-  it('goes on with a command while its end is moved', async () => {
+  it('keeps a command running while its lifetime is extended', async () => {
     const running = client.exec(sandbox.id, { command: 'sleep 3; echo done' });
     for (const ttl of ['2h', '3h']) await client.extend(sandbox.id, ttl);
     expect(await running).toMatchObject({ exit_code: 0, stdout: 'done\n' });
@@ -238,7 +238,7 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
     expect(lines.join('')).toBe('before\nafter\n');
   });
 
-  it('answers 501 where the worker has sessions switched off', async () => {
+  it('answers 501 when the worker has sessions switched off', async () => {
     worker.kill('SIGTERM');
     await new Promise((resolve) => worker.once('exit', resolve));
     worker = startWorker({ SVC_WORKER_SESSIONS: 'false' });

@@ -35,7 +35,7 @@ describe('svc worker token', () => {
     expect([verdict.code, verdict.stdout]).toEqual([3, expect.stringContaining('is not valid for worker')]);
   });
 
-  it('makes a token that holds for a while, shows it, and judges it', async () => {
+  it('makes a token that expires, prints it, and verifies it', async () => {
     const { stdout: token } = await svc(['worker', 'token', 'create', 'w1', '--signed', '5m']);
     const shown = await svc(['worker', 'token', 'inspect', '-', '--json'], token);
     expect(JSON.parse(shown.stdout)).toMatchObject({ worker_id: 'w1', aud: 'worker:control-plane' });
@@ -64,7 +64,7 @@ describe('svc worker --once', () => {
     expect(await worker('w3')).toMatchObject({ status: 'online', stale: false });
   });
 
-  it('says in words and by exit code why not', async () => {
+  it('reports why it failed, in words and by exit code', async () => {
     const refused = await once('--id', 'w2', '--worker-token', await secretOf('w1'));
     expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('do not match')]);
     const alone = await svc(['worker', '--once', '--control-plane', 'http://127.0.0.1:1']);
@@ -78,7 +78,7 @@ describe('svc worker --once', () => {
   });
 });
 
-it('a worker takes calls, is drained from the server, and stops in order', async () => {
+it('a worker accepts calls, is drained by the server, and stops in order', async () => {
   const args = ['worker', '--id', 'w4', '--control-plane', server.url, '--heartbeat-interval', '1s'];
   const listening = [...args, '--listen', '127.0.0.1:0'];
   const running = workerProcess(listening);

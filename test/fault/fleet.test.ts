@@ -172,7 +172,7 @@ describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
     expect(rows(LIVE)).toEqual(others.map(({ id }) => id).sort());
   });
 
-  it('keeps all sandboxes while the clocks of workers step an hour ahead and back', async () => {
+  it('keeps all sandboxes while the clocks of workers jump an hour ahead and back', async () => {
     const made = (await spawned(6)).map(({ id }) => id).sort();
     const refusals = (id: string) => host(id).log().split('Heartbeat failed').length;
     const before = new Map(WORKERS.map((id) => [id, refusals(id)]));
@@ -216,7 +216,7 @@ describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
   });
 
   if (LONG)
-    it('gives up the sandboxes of a worker that is unreachable for longer than a lease', async () => {
+    it('ends the sandboxes of a worker that is unreachable for longer than a lease', async () => {
       const made = await spawned(9);
       host('w1').cable(false);
       host('w2').mute(true);

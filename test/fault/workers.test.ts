@@ -80,7 +80,7 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
   };
 
   for (let round = 1; round <= ROUNDS; round++) {
-    it(`keep what they hold while leases are renewed (${round})`, async () => {
+    it(`keep their sandboxes while leases are renewed (${round})`, async () => {
       await fill();
       for (const worker of WORKERS) expect(host(worker).runtimes()).toHaveLength(EACH);
       const generations = new Map([...control.book].map(([id, { generation }]) => [id, generation]));
@@ -90,7 +90,7 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
       noneTwice();
     });
 
-    it(`live through a cut that is shorter than a lease (${round})`, async () => {
+    it(`keep their sandboxes during a cut that is shorter than a lease (${round})`, async () => {
       await fill();
       const [cut, mute] = [host('w1'), host('w2')];
       cut.cable(false);
@@ -115,7 +115,7 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
     it.each([
       ['in both directions', 'w1'],
       ['one way', 'w2'],
-    ])(`end what they hold when they are cut off %s (${round})`, async (how, worker) => {
+    ])(`end their sandboxes when they are cut off %s (${round})`, async (how, worker) => {
       await fill();
       const [cut, others] = [host(worker), WORKERS.filter((id) => id !== worker)];
       if (how === 'in both directions') cut.cable(false);
@@ -137,7 +137,7 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
       noneTwice();
     });
 
-    it(`killed while they start sandboxes leave none that nobody knows (${round})`, async () => {
+    it(`leave no unknown sandbox when they are killed during spawns (${round})`, async () => {
       for (const pause of [5, 60, 150]) {
         const ids = Array.from({ length: 3 }, next);
         const answers = ids.map((id) => control.spawn(id, 'w3').catch(() => undefined));

@@ -32,7 +32,7 @@ it('listens on a free port of loopback for a server of this machine, otherwise o
   });
 });
 
-it('listens where it is told, and not at all when that is nothing', async () => {
+it('listens on the configured address, and not at all when it is empty', async () => {
   expect(await listen('10.0.0.5:7424', 'https://svc.internal')).toEqual({ host: '10.0.0.5', port: 7424 });
   expect(await listen('', 'https://svc.internal')).toBeUndefined();
   await expect(listen('automatic', 'https://svc.internal')).rejects.toMatchObject({ code: 'bad_request' });

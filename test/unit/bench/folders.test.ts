@@ -15,7 +15,7 @@ function homeOf(under: string, name: string, owner?: string): string {
   return home;
 }
 
-it('clears away what is left of a bench that is gone, with its programs', async () => {
+it('removes the remains of a killed bench, with its processes', async () => {
   const under = temporaryFolder();
   // The pid is taken, by a process that began at another time.
   const left = homeOf(under, 'left', `${process.pid} 1`);

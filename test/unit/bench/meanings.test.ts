@@ -8,7 +8,7 @@ import { packageRoot } from '../../support/servers/server.ts';
 
 const results = JSON.parse(readFileSync(join(packageRoot, 'bench/results.json'), 'utf8')) as Results;
 
-it('says of every measured row what it means for a user', () => {
+it('explains every measured row to users', () => {
   for (const { id } of results.rows)
     expect([id, MEANINGS[id]?.text ?? '']).toEqual([id, expect.stringMatching(/\.$/)]);
 });

@@ -49,7 +49,7 @@ it('measures all rows, or those that are named', async () => {
   expect(await idsOf(['P2-b', 'P20'])).toEqual(['P2-b', 'P20']);
 });
 
-it('refuses a row that there is not, before anything is measured', async () => {
+it('refuses an unknown row before anything is measured', async () => {
   const told: string[] = [];
   const running = bench({
     ...{ root: '/', only: ['P1', 'P9'], groups: [group(['P1'])] },
@@ -59,7 +59,7 @@ it('refuses a row that there is not, before anything is measured', async () => {
   expect(told).toEqual([]);
 });
 
-it('tells of each row as it ends, passed or failed, with what it was', async () => {
+it('reports each row as it ends, passed or failed, with its earlier figure', async () => {
   const lines: string[] = [];
   const results = await bench({
     ...{ root: '/', before: new Map([['P2', 2.5]]) },
@@ -71,7 +71,7 @@ it('tells of each row as it ends, passed or failed, with what it was', async () 
   expect(benchSummary(results)).toBe('2 measured, 1 missed their bar, 0 not run.');
 });
 
-it('says why a row is not run, and fails nothing for it', async () => {
+it('reports why a row is not run, without failing', async () => {
   const groups = [group(['P1']), group(['P7'], { need: 'no engine here' })];
   const results = await bench({ root: '/', groups });
   expect(results.not_run).toEqual([{ id: 'P7', reason: 'no engine here' }]);

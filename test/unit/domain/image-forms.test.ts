@@ -9,6 +9,6 @@ it.each([
   ['docker.io/team/app', ['docker.io/team/app', 'team/app:latest']],
   ['ghcr.io/team/app:1', ['ghcr.io/team/app:1']],
   ['My Own Name', ['My Own Name']],
-])('of %s are as given, and short with the tag', (image, forms) => {
+])('of %s are the given name, and the short name with its tag', (image, forms) => {
   expect(imageForms(image)).toEqual(forms);
 });

@@ -18,7 +18,7 @@ const FLEET = [
   worker('edge-2', { labels: { gpu: 't4', zone: 'b' } }),
 ];
 
-it('is nothing where a request names neither a worker nor labels', () => {
+it('is absent when a request names neither a worker nor labels', () => {
   expect(demandOf({})).toBeUndefined();
   expect(demandOf({ worker_labels: {} })).toBeUndefined();
   expect(demandOf({ worker_id: 'w', worker_labels: { a: 'b' } })).toEqual({

@@ -39,7 +39,7 @@ const outcome = (auth: WorkerAuth, token: string | undefined, worker_id: string 
 };
 
 describe("a worker's secret", () => {
-  it('is its own entry, else made from the signing key, else shared', () => {
+  it('is its own entry, otherwise derived from the signing key, otherwise shared', () => {
     const all = { worker_tokens: { w1: 'own' }, worker_signing_key: 'k', worker_token: 'shared' };
     expect(secretOf(all)).toBe('own');
     expect(secretOf({ ...all, worker_tokens: {} })).toBe(secretOf({ worker_signing_key: 'k' }));
@@ -64,7 +64,7 @@ describe("a worker's secret", () => {
     expect(new Set(secrets).size).toBe(secrets.length);
   });
 
-  it('made by the previous signing key is the second one', () => {
+  it('derived from the previous signing key is the second one', () => {
     const rotated = { worker_signing_key: 'new', worker_signing_key_previous: 'old' };
     expect(workerSecrets(rotated, 'w1').map(({ secret }) => secret)).toEqual([
       secretOf({ worker_signing_key: 'new' }),
@@ -139,7 +139,7 @@ describe('what identifies a worker', () => {
     expect(outcome(SIGNED, signed(over))).toBe(holds ? 'w1' : 'unauthorized'),
   );
 
-  it('says which secret the worker uses while keys are changed', () => {
+  it('names the secret that the worker uses while keys are rotated', () => {
     const rotated = { worker_signing_key: 'new', worker_signing_key_previous: 'old' };
     const old = secretOf({ worker_signing_key: 'old' });
     for (const token of [old, signed({}, old), signed({}, 'old')])
@@ -149,14 +149,14 @@ describe('what identifies a worker', () => {
     );
   });
 
-  it('grants known scopes alone', () => {
+  it('grants only known scopes', () => {
     const scopes = (asked: string[]) =>
       identifyWorker(SIGNED, { worker_id: 'w1', token: signed({ scopes: asked }) }, CONTROL).scopes;
     expect(scopes(['admin', 'worker:*', 'worker:heartbeat'])).toEqual(['worker:heartbeat']);
     expect(scopes([])).toEqual([]);
   });
 
-  it('tells a caller nothing of why', () => {
+  it('does not tell the caller why a token was refused', () => {
     const said = ['x', signed({ exp: NOW_S - 1 }), signed({}, 'other')].map((token) => {
       try {
         return identifyWorker(SIGNED, { worker_id: 'w1', token }, CONTROL).worker_id;
@@ -177,7 +177,7 @@ describe('forged tokens', () => {
     expect(accepted).toEqual([]);
   });
 
-  it('of any text are refused without a fault', () => {
+  it('of any text are refused without an exception', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
         expect(outcome(SIGNED, text)).toBe('unauthorized');
@@ -187,7 +187,7 @@ describe('forged tokens', () => {
     );
   });
 
-  it('of any rightly signed JSON are refused without a fault', () => {
+  it('of any correctly signed JSON are refused without an exception', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const token = mintWorkerToken(secretOf(SIGNED), value as unknown as WorkerTokenPayload);
@@ -204,7 +204,7 @@ it('accepts a token that an earlier version signed', () => {
   expect(outcome({ worker_token: 'shared secret of the workers 0123456789' }, token)).toBe('w1');
 });
 
-it('reads what it minted', () => {
+it('accepts a token that it made', () => {
   const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/);
   fc.assert(
     fc.property(id, fc.string({ minLength: 1 }), (worker_id, key) => {

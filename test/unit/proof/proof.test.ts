@@ -38,7 +38,7 @@ it('keeps one row for each name, in order, and all others unchanged', () => {
   expect(page).toContain('Not run yet.');
 });
 
-it('adds up the counts of tests, and writes nothing unless requested', () => {
+it('sums the counts of tests, and writes nothing unless requested', () => {
   const file = join(temporaryFolder(), 'tally');
   delete process.env.SVC_TEST_TALLY;
   tally('authorization', 'a', { trials: 1, wrong: 1 });

@@ -24,7 +24,7 @@ describe('an address to listen on', () => {
   ])('rejects %j', (text) => expect(() => parseListen(text)).toThrow(/not a listen address/));
 });
 
-describe('what is advertised', () => {
+describe('the advertised address', () => {
   const told = (advertise: string, listen: string, over: { allowLoopback?: boolean; isTls?: boolean } = {}) =>
     advertisedUrl({ advertise, listen: parseListen(listen), isTls: false, allowLoopback: false, ...over })(
       7424,
@@ -38,7 +38,7 @@ describe('what is advertised', () => {
     ['http://10.0.0.9:80', ':7424', 'http://10.0.0.9'],
   ])('%j at %s is %s', (advertise, listen, url) => expect(told(advertise, listen)).toBe(url));
 
-  it('is https where it speaks TLS, and loopback where that is allowed', () => {
+  it('is https with TLS, and may be loopback if that is allowed', () => {
     expect(told('', '10.0.0.5:0', { isTls: true })).toBe('https://10.0.0.5:7424');
     expect(told('', '127.0.0.1:0', { allowLoopback: true })).toBe('http://127.0.0.1:7424');
   });

@@ -45,7 +45,7 @@ describe('heartbeats', () => {
     expect(sent.at(-1)?.body).toMatchObject({ providers: [], capabilities: ['sessions'] });
   });
 
-  it('list the images of the worker, at most 64, and none that it cannot list', async () => {
+  it('list at most 64 images of the worker, and none if the engine cannot list them', async () => {
     const bench = await workerFixture();
     const reported: HeartbeatBody[] = [];
     bench.link.heartbeat = (body) => {
@@ -62,7 +62,7 @@ describe('heartbeats', () => {
     expect(reported[1]).toMatchObject({ images: [], providers: ['userspace'] });
   });
 
-  it('say where it takes calls: nowhere is said, not known is left out', async () => {
+  it('report the address for calls: empty without one, omitted while it is unknown', async () => {
     const bench = await workerFixture();
     const told: HeartbeatBody[] = [];
     bench.link.heartbeat = (body) => {
@@ -74,7 +74,7 @@ describe('heartbeats', () => {
     expect(told[1]).not.toHaveProperty('rpc_url');
   });
 
-  it('come at the interval, give or take a fifth, and never after the end', async () => {
+  it('are sent at the interval, plus or minus a fifth, and not after the stop', async () => {
     const { sent, bench, beats } = await beating();
     await bench.clock.advance(600_000);
     const gaps = sent.slice(1).map(({ at }, i) => at - (sent[i]?.at ?? 0));
@@ -87,7 +87,7 @@ describe('heartbeats', () => {
     expect(sent).toHaveLength(count);
   });
 
-  it('come soon again when nobody answers, each time later', async () => {
+  it('are repeated soon without an answer, with growing pauses', async () => {
     const { sent, bench } = await beating();
     bench.link.answering = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
     await bench.clock.advance(40_000);
@@ -99,7 +99,7 @@ describe('heartbeats', () => {
     expect(sent.length).toBeLessThan(200);
   });
 
-  it('are given up after 10 s', async () => {
+  it('time out after 10 s', async () => {
     const { sent, bench } = await beating();
     bench.link.answering = () => new Promise(() => {});
     bench.link.heartbeat = (body, signal) => {
@@ -114,7 +114,7 @@ describe('heartbeats', () => {
 });
 
 describe('draining', () => {
-  it('that is taken back before a heartbeat was answered is over with the next answer', async () => {
+  it('that is cancelled before a heartbeat was answered ends with the next answer', async () => {
     const { bench, draining } = await beating();
     bench.link.answering = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
     await bench.call('worker.shutdown', { drain: true });
@@ -125,7 +125,7 @@ describe('draining', () => {
     expect(draining.isDraining).toBe(false);
   });
 
-  it('begins and ends as the answers say, and is told at once', async () => {
+  it('begins and ends as the answers say, and is reported at once', async () => {
     const { sent, bench, draining } = await beating();
     const answer = (drain: boolean) => {
       bench.link.answering = async () => ({ drain });
@@ -140,7 +140,7 @@ describe('draining', () => {
     expect(sent.at(-1)?.body.status).toBe('online');
   });
 
-  it('by call holds until the control plane has wanted it and does no longer', async () => {
+  it('by a call lasts until the control plane has asked for it and cancelled it', async () => {
     const { sent, bench, draining } = await beating();
     const count = sent.length;
     await bench.call('worker.shutdown', {});
@@ -151,7 +151,7 @@ describe('draining', () => {
     expect(draining.isDraining).toBe(true);
   });
 
-  it('of a worker that stops is not taken back', async () => {
+  it('of a worker that stops is not cancelled', async () => {
     const { draining } = await beating();
     draining.stop();
     draining.update(true);

@@ -50,7 +50,7 @@ describe('templates with prewarm', () => {
     expect((await w.control.sandboxes.list({ include_ended: true }, api)).sandboxes).toEqual([]);
   });
 
-  it('keep them on this server first, and those beyond its limit on a worker', async () => {
+  it('keep them on this server up to its limit, and the others on a worker', async () => {
     const w = world({ auth: { worker_tokens: TOKENS } });
     w.config.current().providers.userspace.max_sandboxes = 2;
     await w.control.start();
@@ -99,7 +99,7 @@ describe('templates with prewarm', () => {
     expect(await places(w)).toEqual(['w1', 'w1']);
   });
 
-  it('have run their setup there', async () => {
+  it('run their setup there', async () => {
     const w = world({ auth: { worker_tokens: TOKENS } });
     let runs = 0;
     w.remote.worker('w1').programs.set('s', async () => {
@@ -145,7 +145,7 @@ describe('a ready sandbox of a worker', () => {
     expect(running(w, 'w1')).toBe(2);
   });
 
-  it('is renewed by its worker while nobody takes it, and then with the lifetime of its spawn', async () => {
+  it('is renewed by its worker until it is taken, and then with the lifetime of its spawn', async () => {
     const w = await fleet();
     const identity = { worker_id: 'w1', secret: TOKENS.w1, scopes: [] };
     const [{ id } = { id: '' }] = await w.store.warm.all();
@@ -203,7 +203,7 @@ describe('a worker that', () => {
     await w.control.workers.remove('w1');
   });
 
-  it('is lost gives up its ready sandboxes at once and is asked until they are gone', async () => {
+  it('is lost loses its ready sandboxes at once and is called until it has ended them', async () => {
     const w = await fleet({ w1: BODY });
     await w.control.workers.heartbeat('w2', BODY);
     w.remote.lines.set('w1', 'cut');

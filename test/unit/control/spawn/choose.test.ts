@@ -49,7 +49,7 @@ it('auto fails where neither this server nor a worker has a healthy provider', a
   await expect(choosing).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-it('a provider of a worker is chosen as remote, also where this server has the same kind', async () => {
+it('a provider of a worker is chosen as remote, even if this server has the same kind', async () => {
   const theirs = await chooseProvider(scene({ here: both, elsewhere: both }), undefined);
   expect([theirs.kind, isLocal(theirs)]).toEqual(['container', false]);
   const deps = scene({ here: both, healthy: 'userspace', elsewhere: ['container', 'microvm', 'userspace'] });

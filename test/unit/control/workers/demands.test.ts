@@ -103,7 +103,7 @@ it('wait for their worker without holding up others', async () => {
   expect(await waiting).toMatchObject({ worker_id: 'w1' });
 });
 
-it('come from templates, and from requests that add to them', async () => {
+it('come from templates, and requests add to them', async () => {
   const w = await fleet();
   const facts = { image: 'host', provider: 'userspace', worker_labels: { gpu: 'a100' } };
   const made = await w.control.templates.create({ name: 'gpu', ...facts }, admin);

@@ -41,7 +41,7 @@ it('is renewed with the next generation, signed with the secret of its holder', 
   await expect(w.control.workers.renew(W1, id, '0s')).rejects.toMatchObject({ code: 'bad_request' });
 });
 
-it('is refused to another, to nobody known, and once it is over', async () => {
+it('is refused to another worker, to an unknown one, and after it expired', async () => {
   const { w, id } = await fresh();
   await expect(w.control.workers.renew({ ...W1, worker_id: 'w2' }, id, undefined)).rejects.toMatchObject(
     REFUSED,
@@ -60,7 +60,7 @@ it('is refused for a sandbox that has begun to end', async () => {
   await expect(w.control.workers.renew(W1, id, undefined)).rejects.toMatchObject(REFUSED);
 });
 
-it.each([3_600_000, -3_600_000])('holds as long as it holds when the clock is set by %d ms', async (ms) => {
+it.each([3_600_000, -3_600_000])('lasts equally long when the clock is changed by %d ms', async (ms) => {
   const { w, id } = await fresh();
   await w.control.workers.renew(W1, id, undefined);
   w.clock.jump(ms);

@@ -11,7 +11,7 @@ const BODY: HeartbeatBody = {
 /** Others than this machine may call the server. */
 const WITH_KEYS = { auth: { enabled: true, api_key: 'k'.repeat(40) } };
 
-it('this server registers itself when it starts, and goes on to be heard', async () => {
+it('this server registers itself when it starts, and keeps sending heartbeats', async () => {
   const w = world({ worker: { heartbeat_interval: '10s' } });
   expect(await w.control.workers.list()).toEqual([]);
   await w.control.start();
@@ -32,7 +32,7 @@ it('this server registers itself when it starts, and goes on to be heard', async
   expect(id).toMatch(/^sb-/);
 });
 
-it('one that is not heard for four intervals, and at least a minute, is stale', async () => {
+it('a worker without a heartbeat for four intervals, and at least a minute, is stale', async () => {
   const w = world({ worker: { heartbeat_interval: '30s' } });
   await w.control.workers.heartbeat('w1', BODY);
   await w.clock.advance(119_000);
@@ -49,7 +49,7 @@ it('one that is not heard for four intervals, and at least a minute, is stale', 
   expect((await w.control.metrics.body()).workers).toMatchObject({ total: 1, by_status: { offline: 1 } });
 });
 
-it('drains what is told to, whatever it says of itself', async () => {
+it('drains a worker that was asked to drain, whatever its heartbeats say', async () => {
   const w = world();
   await w.control.workers.heartbeat('w1', BODY);
   expect(await w.control.workers.drain('w1', true)).toMatchObject({ drain: true, status: 'draining' });
@@ -71,14 +71,14 @@ it.each([
   ['http://localhost:7500', 'a loopback address'],
   ['http://a.localhost:7500', 'a loopback address'],
   ['http://[', 'not a URL'],
-])('takes nobody over who is to be called at %s', async (rpc_url, fault) => {
+])('does not register a worker with the address %s', async (rpc_url, fault) => {
   const w = world(WITH_KEYS);
   const refused = w.control.workers.heartbeat('w1', { ...BODY, rpc_url });
   await expect(refused).rejects.toMatchObject({ code: 'bad_request', message: `rpc_url is ${fault}.` });
   expect(await w.control.workers.list()).toEqual([]);
 });
 
-it('takes heartbeats of a worker at a pace, some more at once, and those of a repair as they come', async () => {
+it('limits the rate of heartbeats of a worker, with a burst, but not those that repair its entry', async () => {
   const w = world();
   const identity = (worker_id: string) => ({ worker_id, secret: 's', scopes: [] });
   const beat = (id: string) => w.control.workers.heartbeat(id, BODY, identity(id));
@@ -94,7 +94,7 @@ it('takes heartbeats of a worker at a pace, some more at once, and those of a re
   await expect(beat('w1')).rejects.toMatchObject({ code: 'resource_limit' });
 });
 
-it('one that says it takes no calls is called no more: what it holds is refused in words', async () => {
+it('does not call a worker that stopped accepting calls, and says so to users of its sandboxes', async () => {
   const w = world({ auth: { worker_tokens: { w1: '1'.repeat(40) } } });
   await w.control.start();
   await w.control.workers.drain('local', true);
@@ -128,7 +128,7 @@ describe('a secret that a worker made itself', () => {
     return Object.assign(w, { beat, renew });
   };
 
-  it('holds while it sends heartbeats, and a lease longer', async () => {
+  it('is valid while the worker sends heartbeats, and one lease longer', async () => {
     const w = await started();
     await w.beat('a');
     for (let n = 0; n < 20; n++) await expect(w.beat('b')).rejects.toMatchObject({ code: 'conflict' });
@@ -142,7 +142,7 @@ describe('a secret that a worker made itself', () => {
     await expect(w.renew('a')).rejects.toMatchObject({ code: 'unauthorized' });
   });
 
-  it('is not lost to another by a wall clock that is set, nor to one that knocks often', async () => {
+  it('cannot be replaced after a change of the wall clock, or by repeated attempts', async () => {
     const w = await started();
     await w.beat('a');
     w.clock.jump(3_600_000);
@@ -151,7 +151,7 @@ describe('a secret that a worker made itself', () => {
     await w.beat('a');
   });
 
-  it('is asked for again after a restart of the server, and given by nobody else', async () => {
+  it('is requested again after a restart of the server, and accepted only from the same worker', async () => {
     const w = await started();
     await w.beat('a');
     await w.restart();
@@ -162,7 +162,7 @@ describe('a secret that a worker made itself', () => {
     await expect(w.renew('b')).rejects.toMatchObject({ code: 'unauthorized' });
   });
 
-  it('is told to nobody beyond this machine', async () => {
+  it('is accepted only from this machine', async () => {
     const w = await started();
     await expect(w.beat('a', BODY)).rejects.toMatchObject({ code: 'bad_request' });
     await w.beat('a');
@@ -172,7 +172,7 @@ describe('a secret that a worker made itself', () => {
   });
 });
 
-it('forgets one that holds nothing, and never this server', async () => {
+it('removes a worker without sandboxes, but never this server', async () => {
   const w = world();
   await w.control.start();
   await w.control.workers.heartbeat('w1', BODY);
@@ -190,7 +190,7 @@ it('forgets one that holds nothing, and never this server', async () => {
   await expect(w.control.workers.get('w1')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-it('nobody else is heard as this server', async () => {
+it('refuses heartbeats in the name of this server', async () => {
   const w = world();
   await expect(w.control.workers.heartbeat('local', BODY)).rejects.toMatchObject({ code: 'conflict' });
 });
@@ -201,7 +201,7 @@ it.each([
   'http://127.0.0.1:7424',
   'https://localhost',
   'http://[::1]:1',
-])('refuses a worker that would be called at %s', async (rpc_url) => {
+])('refuses a worker with the address %s', async (rpc_url) => {
   const w = world(WITH_KEYS);
   await expect(w.control.workers.heartbeat('w1', { ...BODY, rpc_url })).rejects.toMatchObject({
     code: 'bad_request',

@@ -31,7 +31,7 @@ const later = async (w: World, ms: number, ids: readonly string[] = ['w1']) => {
   }
 };
 
-it('spread by load, and never over what a worker holds', async () => {
+it('are placed by load, never beyond the capacity of a worker', async () => {
   const w = await fleet(['w2', 'w1']);
   const made = await Promise.all([spawn(w), spawn(w), spawn(w), spawn(w)]);
   expect(made.map(({ worker_id }) => worker_id).sort()).toEqual(['w1', 'w1', 'w2', 'w2']);
@@ -76,7 +76,7 @@ describe('of any provider', () => {
     await expect(spawn(w)).rejects.toMatchObject({ details: { reason: 'worker_capacity' } });
   });
 
-  it('go there when this server is full, and back when it is not', async () => {
+  it('run on workers when this server is full, and on this server when it has capacity again', async () => {
     const w = await mixed();
     const here = await spawn(w);
     expect(await w.control.sandboxes.admission({}, api)).toMatchObject(goesTo);
@@ -86,7 +86,7 @@ describe('of any provider', () => {
     expect(await spawn(w)).toMatchObject({ worker_id: 'local', provider: 'userspace' });
   });
 
-  it('that wait get whichever place is free first', async () => {
+  it('that wait get the first free place', async () => {
     const w = await mixed({
       worker: { heartbeat_interval: '10m' },
       defaults: { spawn_overflow: 'queue', spawn_queue_timeout: '1m' },
@@ -102,7 +102,7 @@ describe('of any provider', () => {
   });
 });
 
-it('go nowhere where nobody is left', async () => {
+it('are refused when no worker is left', async () => {
   const w = await fleet([]);
   expect(await w.control.sandboxes.admission({}, api)).toMatchObject({ reason: 'worker_unavailable' });
   await expect(spawn(w)).rejects.toMatchObject({
@@ -110,7 +110,7 @@ it('go nowhere where nobody is left', async () => {
   });
 });
 
-it('run under a lease, are not reached inside, and release it with their end', async () => {
+it('run under a lease, answer 501 to exec, and release the lease when they end', async () => {
   const w = await fleet();
   const { id } = await spawn(w);
   expect(w.remote.leases).toMatchObject([{ resource_id: id, holder_id: 'w1', generation: 1 }]);
@@ -130,7 +130,7 @@ it('run under a lease, are not reached inside, and release it with their end', a
   expect(await leases(w)).toMatchObject({ total: 0 });
 });
 
-it('are told of a new deadline, and read as their worker says', async () => {
+it('pass a new deadline to their worker, and show the state that the worker reports', async () => {
   const w = await fleet();
   const { id } = await spawn(w);
   await w.control.sandboxes.extend(id, { ttl: '1h' }, api);
@@ -147,7 +147,7 @@ it('are told of a new deadline, and read as their worker says', async () => {
   expect(await w.store.sandboxes.get(id)).toMatchObject({ end_reason: 'runtime_lost' });
 });
 
-it('leave nothing when the answer to their spawn is lost', async () => {
+it('leave nothing behind when the answer to their spawn is lost', async () => {
   const w = await fleet();
   w.remote.lines.set('w1', 'lost');
   await expect(spawn(w)).rejects.toMatchObject({ code: 'unavailable' });
@@ -156,7 +156,7 @@ it('leave nothing when the answer to their spawn is lost', async () => {
   expect(await leases(w)).toMatchObject({ total: 0 });
 });
 
-it('end with their lease when their worker is not heard any more, and not before', async () => {
+it('end with their lease, and not before, when their worker stops sending heartbeats', async () => {
   const w = await fleet();
   const { id } = await spawn(w, { ttl: '24h' });
   w.remote.lines.set('w1', 'cut');
@@ -172,7 +172,7 @@ it('end with their lease when their worker is not heard any more, and not before
   expect(await leases(w)).toMatchObject({ total: 0 });
 });
 
-it('are whole again when their worker comes back in time and renews', async () => {
+it('keep running when their worker returns in time and renews', async () => {
   const w = await fleet();
   const { id } = await spawn(w);
   await w.clock.advance(119_000);
@@ -185,7 +185,7 @@ it('are whole again when their worker comes back in time and renews', async () =
   expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'running' });
 });
 
-it('end with their lease when the credential of their worker is taken away', async () => {
+it('end with their lease when the credential of their worker is revoked', async () => {
   const auth = { worker_tokens: { ...TOKENS } as Record<string, string> };
   const w = await fleet(['w1'], auth);
   const { id } = await spawn(w);
@@ -197,7 +197,7 @@ it('end with their lease when the credential of their worker is taken away', asy
   expect(await leases(w)).toMatchObject({ total: 0 });
 });
 
-it('that are destroyed behind a cut line end when it heals, or when their lease has', async () => {
+it('that are destroyed during a network cut end when it is over, or with their lease', async () => {
   const w = await fleet(['w1', 'w2']);
   const [a, b] = [await spawn(w), await spawn(w)];
   for (const id of ['w1', 'w2']) w.remote.lines.set(id, 'cut');
@@ -226,7 +226,7 @@ describe('a worker that hangs', () => {
   const ended = async (w: World, ids: string[]) =>
     (await Promise.all(ids.map((id) => w.store.sandboxes.get(id)))).filter((row) => row?.ended_at).length;
 
-  it('holds up no ends but its own, and those until their leases are over', async () => {
+  it('delays only the ends of its own sandboxes, until their leases expire', async () => {
     const { w, on } = await hanging();
     await w.clock.advance(20_000);
     expect([await ended(w, on('w1')), await ended(w, on('w2'))]).toEqual([0, MANY]);
@@ -243,7 +243,7 @@ describe('a worker that hangs', () => {
     expect(await leases(w)).toMatchObject({ total: 0 });
   });
 
-  it('holds up the answer to a failed spawn for some seconds only, and its row ends when that is confirmed', async () => {
+  it('delays the answer to a failed spawn for a few seconds, and its row ends once the worker confirms', async () => {
     const w = await fleet(['w1']);
     w.remote.lines.set('w1', 'hang');
     let failure: unknown;
@@ -261,7 +261,7 @@ describe('a worker that hangs', () => {
     expect(await leases(w)).toMatchObject({ total: 0 });
   });
 
-  it('keeps nobody from looking at leases while its half-made spawns are abandoned', async () => {
+  it('does not stop the lease monitor while its unfinished spawns are abandoned', async () => {
     const { w } = await hanging();
     await w.control.workers.drain('w2', true);
     await w.control.workers.heartbeat('w1', { ...BODY, capacity: { max_sandboxes: 2 * MANY } });
@@ -279,7 +279,7 @@ describe('a worker that hangs', () => {
   });
 });
 
-it('get the processors of their worker, not of this server', async () => {
+it('get the processor limit of their worker, not of this server', async () => {
   const w = await fleet([]);
   await w.control.workers.heartbeat('w1', { ...BODY, capacity: { max_sandboxes: 0, vcpus: 8 } });
   const [six, many] = [await spawn(w, { vcpus: 6 }), await spawn(w, { vcpus: 64 })];
@@ -290,7 +290,7 @@ it('get the processors of their worker, not of this server', async () => {
   expect(await spawn(w, { vcpus: 6 })).toMatchObject({ worker_id: 'local', vcpus: 4 });
 });
 
-it('are refused where they are strict and the worker has less, and keep its warnings where they are not', async () => {
+it('are refused with strict when the worker has less, and keep its warnings without', async () => {
   const w = await fleet();
   await w.control.workers.heartbeat('w1', { ...BODY, capacity: { max_sandboxes: 2, vcpus: 2 } });
   const words = 'vcpus is 2: worker w1 has no more.';

@@ -38,7 +38,7 @@ async function calm(seed: number): Promise<ReplicaRun> {
   return run;
 }
 
-it('leaves a start of another replica alone while that lives, and ends it when it does not', async () => {
+it('leaves a spawn of another replica alone while that replica is alive, and ends it when it is dead', async () => {
   const { w, workers, replicas } = await calm(1);
   const [first, second] = replicas;
   for (const { provider } of workers) {

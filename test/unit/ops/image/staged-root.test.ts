@@ -34,7 +34,7 @@ describe('a staged root', () => {
 });
 
 describe('the script of inodes', () => {
-  it('does not say a name with a line break, wherever it comes from', () => {
+  it('does not print a name with a line break, wherever it comes from', () => {
     const root = new StagedRoot(folder);
     root.root.children.set('x\n!true #', { ...INODE, type: 'folder', children: new Map() });
     expect(() => told(inodeScript(root.root, folder))).toThrow(/line break/);

@@ -53,7 +53,7 @@ describe('the entries of an archive', () => {
     expect(told.bytes).toBeLessThan(mebibytes * MEBIBYTE + 20 * MEBIBYTE);
   });
 
-  it('are refused when headers speak of an entry that does not come', async () => {
+  it('are refused when headers describe an entry that does not follow', async () => {
     const archive = tarArchive({ name: 'a' }, pax({ path: 'b' }));
     await expect(read(of(archive))).rejects.toMatchObject({ code: 'bad_request' });
   });
@@ -67,7 +67,7 @@ describe('the entries of an archive', () => {
     await expect(read(of(archive, more))).rejects.toMatchObject({ code: 'bad_request' });
   });
 
-  it('end with one block of zeros or two, and whatever fills the record, to a bound', async () => {
+  it('end with one or two blocks of zeros, and bounded padding', async () => {
     const archive = tarArchive({ name: 'a' });
     expect(await read(of(archive.subarray(0, -BLOCK)))).toBe(1);
     expect(await read(of(archive, Buffer.alloc(MEBIBYTE)))).toBe(1);
@@ -77,7 +77,7 @@ describe('the entries of an archive', () => {
   });
 
   it.each([{ 'SCHILY.realsize': '9999999' }, { 'GNU.sparse.major': '1' }, { 'SCHILY.filetype': 'sparse' }])(
-    'are refused where holes are said by %j',
+    'are refused when %j describes holes',
     async (records) => {
       const archive = tarArchive(pax(records), { name: 's', content: 'x' });
       await expect(read(of(archive))).rejects.toThrow(/sparse/);
@@ -95,7 +95,7 @@ async function unpack(source: AsyncIterable<Buffer>, folder = temporaryFolder())
 }
 
 describe('an archive', () => {
-  it('is refused when one path takes long to look up', async () => {
+  it('is refused when one path needs too many lookups', async () => {
     const links = Array.from({ length: 30 }, (_, at) => ({
       name: `l${at}`,
       type: '2',
@@ -108,7 +108,7 @@ describe('an archive', () => {
     });
   });
 
-  it('is refused for a file with more names than ext4 counts', () => {
+  it('is refused for a file with more hard links than ext4 allows', () => {
     const root = new StagedRoot(temporaryFolder());
     root.link('first', INODE, 'x');
     const name = () => {
@@ -117,7 +117,7 @@ describe('an archive', () => {
     expect(name).toThrow(/more names/);
   });
 
-  it('is refused when its paths are too long in all', () => {
+  it('is refused when its paths are too long in total', () => {
     const root = new StagedRoot(temporaryFolder());
     const target = 'x'.repeat(4000);
     const name = () => {

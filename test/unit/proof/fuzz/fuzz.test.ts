@@ -18,7 +18,7 @@ const target = (one: (chance: Chance) => Outcome, said?: string) => ({
 });
 
 describe('a campaign', () => {
-  it('counts the outcomes of cases, and keeps the seed of each failure', async () => {
+  it('counts the outcomes of cases, and records the seed of each failure', async () => {
     const odd = target((chance) => {
       const number = chance.below(1000);
       return { kind: 'seen', fault: number < 100 ? String(number) : undefined };

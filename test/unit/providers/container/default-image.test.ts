@@ -34,7 +34,7 @@ it('lists the names of images on the engine, without its own marks', async () =>
   expect(await presentImages(state, forever)).toEqual(['alpine:3.20', 'busybox:latest']);
 });
 
-it('is found, or told of with what is there', async () => {
+it('is found, or its absence is reported with the present images', async () => {
   expect(await finding(status(200, { Id: 'sha256:01', Config: {} }))).toMatchObject({
     name: 'image',
     ok: true,
@@ -49,7 +49,7 @@ it('is found, or told of with what is there', async () => {
   expect(await finding(status(500, {}))).toBeUndefined();
 });
 
-it('is told of beside the line of the start, with what works', async () => {
+it('is reported at the start, with images that work', async () => {
   const said = async (kinds: ProviderKind[], chosen = 'auto', ok = false) => {
     const logger = recordingLogger();
     const one = fakeProvider(fakeDeps());

@@ -74,7 +74,7 @@ it('is pulled once for many, with its progress in the log', async () => {
   });
 });
 
-it('goes on being pulled when one gives up', async () => {
+it('is still pulled for others when one caller gives up', async () => {
   const { scripted, all, pulls } = await place();
   scripted.on(LOOK, missing, missing, missing, there);
   const pulling = slowPull(scripted);
@@ -132,7 +132,7 @@ it('is refused in the same words and no sooner, whatever its registry does; the 
   expect(new Set(told.map((one) => JSON.stringify(one))).size).toBe(1);
 });
 
-it('is asked for again after a refusal', async () => {
+it('is requested again after a refusal', async () => {
   const { scripted, all, clock, pulls } = await place();
   scripted.on(LOOK, missing, missing, missing, missing, there);
   scripted.on(PULL, status(404, {}), status(200, '{"status":"Done"}\n'));
@@ -164,7 +164,7 @@ it('is not pulled for an account that has as many pulls under way as it may; oth
   await Promise.all([...first, ...others]);
 });
 
-it('is given up when its pull takes too long', async () => {
+it('is abandoned when its pull takes too long', async () => {
   const { scripted, all, clock } = await place();
   scripted.on(LOOK, missing);
   const pulling = slowPull(scripted);
@@ -181,7 +181,7 @@ it('is given up when its pull takes too long', async () => {
   expect(await refused).toMatchObject({ message: expect.stringContaining('cannot be pulled') });
 });
 
-it('whose pull breaks off is not had', async () => {
+it('whose pull breaks off is missing', async () => {
   const { scripted, all } = await place();
   scripted.on(LOOK, missing);
   const pulling = slowPull(scripted);

@@ -37,7 +37,7 @@ async function install(name: string, digest: string, content = 'content'): Promi
 
 const places = (configured: Record<string, string> = {}) => ({ dataFolder, configured });
 
-it('are found by the name they were given, whatever it holds', async () => {
+it('are found by their name, whatever characters it has', async () => {
   const record = await install('registry.example:5000/team/app:1', digestOf('a'));
   expect(await findImage(places(), record.name)).toEqual({
     name: record.name,
@@ -57,7 +57,7 @@ it('are replaced at once, and the previous content is removed', async () => {
   expect(readdirSync(folder).sort()).toEqual([`${digestOf('b')}.ext4`, 'debian.json']);
 });
 
-it('share content, which stays as long as one has it', async () => {
+it('share content, which stays while one of them uses it', async () => {
   await install('one', digestOf('a'));
   await install('two', digestOf('a'));
   await removeImage(dataFolder, 'one');
@@ -77,7 +77,7 @@ it('are absent when the file is truncated or missing', async () => {
   expect(await listImages(places())).toEqual([]);
 });
 
-it('of the configuration go first, and change with their file', async () => {
+it('of the configuration come first, and change with their file', async () => {
   const file = join(dataFolder, 'rootfs.ext4');
   writeFileSync(file, 'one');
   await install('debian', digestOf('a'));
@@ -98,7 +98,7 @@ it.each(['', '.hidden', 'a b', 'a\nb', '../up', 'x'.repeat(101)])('cannot be nam
   expect(() => parseImageName(name)).toThrow(/Invalid image name/);
 });
 
-it('that cannot be read are not called absent', async () => {
+it('that cannot be read are not reported as missing', async () => {
   rmSync(folder, { recursive: true });
   expect(await listImages(places())).toEqual([]);
   symlinkSync('images', folder);

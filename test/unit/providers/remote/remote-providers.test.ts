@@ -86,7 +86,7 @@ it('a valid answer of a worker starts a sandbox, under a token made for the call
   expect(there.received).not.toContain(SECRET);
 });
 
-it('passes on warnings of a worker that are sentences of our providers, and nothing else', async () => {
+it('passes on only warnings of a worker that are sentences of our providers', async () => {
   const warnings = [
     'Memory is 32 MB instead of 64.',
     `The image is read-only: bubblewrap does not support an overlay. ${MARK}`,
