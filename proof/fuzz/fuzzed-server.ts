@@ -62,7 +62,7 @@ export async function fuzzedServer(env: Record<string, string> = {}): Promise<Fu
 }
 
 /** What was written as a fault of ours; that something below cannot be had just now is none. */
-function faultsIn(log: string): string | undefined {
+export function faultsIn(log: string): string | undefined {
   const lines = log
     .split('\n')
     .filter((line) => line.includes('"level":"error"') && !line.includes('"code":"unavailable"'));

@@ -7,6 +7,7 @@ import { frames } from './frames.ts';
 import { guest } from './guest.ts';
 import { readers } from './readers.ts';
 import { routes } from './routes.ts';
+import { sessions } from './sessions.ts';
 import { wire } from './wire.ts';
 
 export const TARGETS = {
@@ -19,5 +20,6 @@ export const TARGETS = {
   parser,
   config,
   guest,
+  sessions,
 } satisfies Record<string, Target>;
 export type TargetName = keyof typeof TARGETS;

@@ -72,19 +72,20 @@ function bytesOf(chance: Chance): Buffer {
   const requests = Array.from({ length: 1 + chance.below(3) }, () => chance.pick(REQUESTS)(chance));
   let bytes: Buffer = Buffer.from(requests.join(''), 'latin1');
   for (let times = chance.below(4); times > 0; times -= 1)
-    bytes = chance.oneIn(3) ? damaged(chance, bytes) : withLine(chance, bytes.toString('latin1'));
+    bytes = chance.oneIn(3) ? damaged(chance, bytes) : withLine(chance, bytes.toString('latin1'), LINES);
   return bytes;
 }
 
-function withLine(chance: Chance, text: string): Buffer {
+/** Puts one of `lines`, or any text, where a line may end. */
+export function withLine(chance: Chance, text: string, lines: readonly string[]): Buffer {
   const ends = [...text.matchAll(/\r\n/g)].map(({ index }) => index + 2);
   const at = ends.length === 0 ? 0 : chance.pick(ends);
-  const line = chance.oneIn(5) ? `X-Any: ${anyText(chance)}\r\n` : chance.pick(LINES);
+  const line = chance.oneIn(5) ? `X-Any: ${anyText(chance)}\r\n` : chance.pick(lines);
   return Buffer.from(text.slice(0, at) + line + text.slice(at), 'latin1');
 }
 
 /** Sends `bytes` in some pieces, closes its own half, and reads to the end. */
-function exchanged(port: number, bytes: Buffer, chance: Chance): Promise<Outcome> {
+export function exchanged(port: number, bytes: Buffer, chance: Chance): Promise<Outcome> {
   const cut = chance.oneIn(2) ? bytes.length : chance.below(bytes.length + 1);
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });

@@ -6,7 +6,7 @@ import { itWith, type Need } from '../support/requires.ts';
 
 const RUNS: Record<TargetName, number> = {
   ...{ routes: 120, wire: 100, frames: 60, readers: 60, formats: 300 },
-  ...{ agent: 2, parser: 2, config: 160, guest: 400 },
+  ...{ agent: 2, parser: 2, config: 160, guest: 400, sessions: 80 },
 };
 const NEEDS: Partial<Record<TargetName, Need[]>> = {
   ...{ agent: ['cc'], parser: ['cc'], config: [], guest: [], formats: [] },

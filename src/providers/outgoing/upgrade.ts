@@ -54,9 +54,11 @@ export function upgradeConnection(
         stop = (reason) => controller.abort(reason);
         if (signal.aborted) controller.abort(signal.reason);
       },
-      onRequestUpgrade: (_controller, _status, _headers, stream) => {
-        if (signal.aborted) stream.destroy();
-        else done({ stream });
+      onRequestUpgrade: (_controller, _status, replied, stream) => {
+        const isOurs = replied.upgrade?.toString().toLowerCase() === protocol;
+        if (isOurs && !signal.aborted) return done({ stream });
+        stream.destroy();
+        failed(new Error('the reply changes to another protocol'));
       },
       onResponseStart: (_controller, code) => {
         status = code;

@@ -16,6 +16,8 @@ export interface Ran {
 }
 
 export interface Systemd {
+  /** The process id of its process 1, as seen from here. */
+  readonly init: string;
   /** Runs `script` by bash inside, as root. */
   run(script: string, deadlineMs?: number): Promise<Ran>;
   /** As `run`, for one that has to succeed: its output. */
@@ -46,6 +48,7 @@ export async function startSystemd(): Promise<Systemd> {
   const isUp = async () => (await run('systemctl is-system-running')).stdout.trim() === 'running';
   await until('systemd to be up', isUp, DEADLINE_MS);
   return {
+    init,
     run,
     sure,
     show: async (unit, property) => (await sure(`systemctl show -P ${property} ${unit}`)).trim(),
