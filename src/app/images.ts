@@ -1,7 +1,11 @@
-// Wires `svc image` to the configuration's folders and the container engine of this machine.
+// Wires `svc image` to the configuration's folders, the image store and the container engine of this machine.
+import { findAgent } from '../agent/binary.ts';
 import { loadProcessConfig } from '../config/process-config.ts';
 import { realClock } from '../host/clock.ts';
+import { packageRoot } from '../host/package-root.ts';
+import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
+import type { StoreDeps } from '../images/image-store.ts';
 import type { BuildDeps } from '../ops/image/stage.ts';
 import type { ImageFolders } from '../providers/microvm/images.ts';
 import { SILENT } from './doctor.ts';
@@ -24,5 +28,23 @@ export function imageBuildHere(file: string | undefined): BuildDeps {
       const { withExport } = await import('../ops/image/container-export.ts');
       return withExport({ clock, logger: SILENT, config: container }, reference, work, signal);
     },
+  };
+}
+
+/** images.path */
+export function storeRootHere(file: string | undefined): string {
+  return loadProcessConfig({ file }).config.images.path;
+}
+
+/** The image store of this machine. Throws `unavailable` when the agent is not built. */
+export async function imageStoreHere(file: string | undefined): Promise<StoreDeps> {
+  const { images } = loadProcessConfig({ file }).config;
+  return {
+    agent: await findAgent(packageRoot(), process.arch),
+    host: realHost(),
+    clock: realClock(),
+    random: realRandom(),
+    root: images.path,
+    limits: { maxBytes: images.max_image_bytes, maxEntries: images.max_entries },
   };
 }

@@ -1,6 +1,8 @@
-// MicroVM images as text for people.
-import type { ImageBuildReport, ImageItem } from '../schema/image-report.ts';
+// Images as text for people.
+import type { Image } from '../schema/image.ts';
+import type { ImageBuildReport, ImageListItem, ImageRemoval } from '../schema/image-report.ts';
 import type { Snapshot } from '../schema/snapshot.ts';
+import { line } from './print.ts';
 import { facts, sizeText, tableOf } from './render.ts';
 
 /** Progress texts by stage. */
@@ -12,15 +14,16 @@ export const STAGE_WORDS: Readonly<Record<string, string>> = {
   install: 'Installing',
 };
 
-export const imageTable = tableOf<ImageItem>(
+export const imageTable = tableOf<ImageListItem>(
   [
     { title: 'name', value: ({ name }) => name },
+    { title: 'provider', value: ({ provider }) => provider },
     { title: 'size', value: ({ size_bytes }) => sizeText(size_bytes), align: 'right' },
     { title: 'created', value: ({ created_at }) => created_at },
     { title: 'source', value: ({ source }) => source },
-    { title: 'digest', value: ({ digest }) => digest?.slice(0, 12) },
+    { title: 'digest', value: ({ digest }) => digest?.replace('sha256:', '').slice(0, 12) },
   ],
-  'No images. Build one with `svc image build`.',
+  'No images. Import one with `svc image import`, or build a disk for microVMs with `svc image build`.',
 );
 
 export function imageBuiltText(report: ImageBuildReport): string {
@@ -33,6 +36,37 @@ export function imageBuiltText(report: ImageBuildReport): string {
     ['warnings', report.warnings],
     ['took', `${(report.duration_ms / 1000).toFixed(1)} s`],
   ]);
+}
+
+export function imageText(image: Image): string {
+  const { config } = image;
+  return facts([
+    ['image', image.name],
+    ['digest', image.digest],
+    ['platform', image.runnable ? image.platform : `${image.platform}, which this machine cannot run`],
+    ['size', `${sizeText(image.size_bytes)}, ${sizeText(image.shared_bytes)} shared with other images`],
+    ['files', image.files],
+    ['source', image.source],
+    ['stored', image.stored_at],
+    ['last used', image.last_used_at],
+    ['sandboxes', image.sandboxes],
+    ['user', config.user],
+    ['workdir', config.workdir],
+    ['env', Object.entries(config.env).map(([name, value]) => `${name}=${value}`)],
+    ['entrypoint', config.entrypoint.join(' ')],
+    ['cmd', config.cmd.join(' ')],
+    ['ports', config.exposed_ports.join(' ')],
+    ['layers', image.layers],
+    ['warnings', image.warnings],
+  ]);
+}
+
+export const imagesText = (images: readonly Image[]): string => images.map(imageText).join('\n\n');
+
+export function pruneText({ removed, freed_bytes }: ImageRemoval, isTrial: boolean): string {
+  const done = isTrial ? 'Would remove' : 'Removed';
+  const names = removed.length === 0 ? 'no images' : removed.join(', ');
+  return line`${done} ${names}: ${sizeText(freed_bytes)}.`;
 }
 
 export const snapshotTable = tableOf<Snapshot>(

@@ -14,6 +14,7 @@ export function hostDefaults({ uid, home, isTerminal }: HostFacts): Record<strin
   const state = uid === 0 ? '/var/lib/svc' : join(home, '.svc');
   return {
     'database.path': join(state, 'svc.db'),
+    'images.path': join(state, 'images'),
     'logging.format': isTerminal ? 'pretty' : 'json',
     'providers.microvm.data_dir': join(state, 'microvm'),
     'providers.userspace.workspace_base': join(state, 'userspace'),

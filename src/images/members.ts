@@ -6,7 +6,7 @@ import { join, posix } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { ServiceError } from '../domain/errors.ts';
-import { BLOCK, parseHeader } from './tar-header.ts';
+import { BLOCK, noTar, parseHeader } from './tar-header.ts';
 
 const MOST_MEMBERS = 1_000_000;
 const MOST_EXTENSION = 64 * 1024;
@@ -113,6 +113,7 @@ async function indexOf(file: FileHandle, signal: AbortSignal): Promise<Map<strin
     if (bytesRead < size) throw cutOff();
     return bytes;
   };
+  if (end < BLOCK) throw noTar();
   let long: string | undefined;
   for (let at = 0, count = 0; at < end; count++) {
     signal.throwIfAborted();

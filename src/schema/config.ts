@@ -7,6 +7,7 @@ import { type Static, Type } from 'typebox';
 import { CustomConfig, HostedConfig } from './config-backends.ts';
 import { ContainerConfig } from './config-container.ts';
 import { DatabaseConfig } from './config-database.ts';
+import { ImagesConfig } from './config-images.ts';
 import {
   choice,
   duration,
@@ -233,6 +234,7 @@ export const Config = section('svc configuration', {
       defaultText: 'pretty on a terminal, otherwise json',
     }),
   }),
+  images: ImagesConfig,
   providers: section('The providers that run sandboxes.', {
     default: choice(
       ['auto', 'container', 'userspace', 'microvm', 'hosted', 'custom'],

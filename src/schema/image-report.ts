@@ -1,15 +1,27 @@
 // What `svc image` answers; the documented shapes of its `--json`. Stamps are ISO 8601.
 
-/** An image of microVMs. */
+/** A disk of microVMs, or an image of the store. */
 export interface ImageItem {
   name: string;
   size_bytes: number;
-  /** SHA-256 of a built one, hex; a file of the configuration has none. */
+  /** SHA-256 in hex of a built disk; digest of an image of the store; a file of the configuration has none. */
   digest?: string;
   created_at?: string;
   /** What it was built from, or `configured`. */
   source: string;
 }
+
+/** A line of `svc image list`. */
+export interface ImageListItem extends ImageItem {
+  provider: ImageProvider;
+  /** Sandboxes that run on an image of the store. */
+  sandboxes?: number;
+  last_used_at?: string;
+}
+
+/** The providers that run images of this machine. */
+export const IMAGE_PROVIDERS = ['microvm', 'userspace'] as const;
+export type ImageProvider = (typeof IMAGE_PROVIDERS)[number];
 
 export interface ImageBuildReport extends ImageItem {
   digest: string;
@@ -20,4 +32,14 @@ export interface ImageBuildReport extends ImageItem {
   /** What of the source is not in the image. */
   warnings: string[];
   duration_ms: number;
+}
+
+/** What a removal took from the disk. */
+export interface ImageFreed {
+  freed_bytes: number;
+}
+
+export interface ImageRemoval extends ImageFreed {
+  /** Names. */
+  removed: string[];
 }

@@ -1,4 +1,4 @@
-// `svc image` as a person uses it: from a tar, a pipe and a container image, as root and as nobody, and what it refuses.
+// `svc image build` as a person uses it: from a tar, a pipe and a container image, as root and as nobody, and what it refuses.
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,12 +18,16 @@ const ROOTFS = tarArchive(
   { name: 'home/of', content: 'somebody', uid: 1000, gid: 1001, mode: 0o600 },
 );
 
-describeWith(['mke2fs'], 'svc image', () => {
+describeWith(['mke2fs'], 'svc image build', () => {
   let folder: string;
   let env: Record<string, string>;
   beforeEach(() => {
     folder = temporaryFolder();
-    env = { HOME: folder, SVC_PROVIDERS_MICROVM_DATA_DIR: join(folder, 'data') };
+    env = {
+      HOME: folder,
+      SVC_IMAGES_PATH: join(folder, 'store'),
+      SVC_PROVIDERS_MICROVM_DATA_DIR: join(folder, 'data'),
+    };
   });
   const svc = (args: string[], more: { env?: Record<string, string>; input?: Buffer } = {}) =>
     runCli(['image', ...args], { ...env, ...more.env }, more.input);
@@ -85,7 +89,7 @@ describeWith(['mke2fs'], 'svc image', () => {
       `providers: {microvm: {images: {own: ${join(folder, 'own.ext4')}}}}\n`,
     );
     const config = ['--config', join(folder, 'svc.yaml')];
-    expect((await svc(['list', ...config])).stdout).toMatch(/own +5 B +- +configured/);
+    expect((await svc(['list', ...config])).stdout).toMatch(/own +microvm +5 B +- +configured/);
     expect(await svc(['remove', 'own', ...config])).toMatchObject({ code: 5 });
   });
 

@@ -17,6 +17,7 @@ export function testConfig(given: Partially<Config> = {}): Config {
       database: { path: '/nowhere' },
       logging: { format: 'json' },
       pool: {},
+      images: { path: '/nowhere' },
       worker: { tls: {} },
     },
     providers: {

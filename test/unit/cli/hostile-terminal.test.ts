@@ -12,7 +12,7 @@ import { reportText } from '../../../src/cli/copy/copy.ts';
 import { acceptText, backupText, inspectText, restoreText, verifyText } from '../../../src/cli/db-view.ts';
 import { doctorText } from '../../../src/cli/doctor-view.ts';
 import { eventLine } from '../../../src/cli/events.ts';
-import { imageBuiltText, imageTable } from '../../../src/cli/image-view.ts';
+import { imageBuiltText, imagesText, imageTable, pruneText } from '../../../src/cli/image-view.ts';
 import { rehearsalText } from '../../../src/cli/rehearsal-view.ts';
 import type { SvcCommand } from '../../../src/cli/svc-command.ts';
 import { inspectedText, verdictText } from '../../../src/cli/worker-token-view.ts';
@@ -20,6 +20,7 @@ import { packageRoot } from '../../../src/host/package-root.ts';
 import { ROUTES } from '../../../src/http/routes/routes.ts';
 import type { BackupReport, DatabaseFacts } from '../../../src/schema/db-report.ts';
 import { Event } from '../../../src/schema/event.ts';
+import { Image } from '../../../src/schema/image.ts';
 import { FORGED, HOSTILE, hostileOf, OBEYED } from '../../support/checks/hostile-values.ts';
 
 type CommandClass = new (argv: string[], config: Config) => SvcCommand;
@@ -87,8 +88,12 @@ const NOT_CALLED = [
     'db:restore',
     'db:verify',
     'image:build',
+    'image:import',
+    'image:inspect',
     'image:list',
+    'image:prune',
     'image:remove',
+    'image:tag',
   ],
   ...[
     'exec:output',
@@ -247,7 +252,9 @@ const VIEWS: [string, () => string][] = [
     'a built image',
     () => imageBuiltText({ ...IMAGE, files: 1, content_bytes: 1, warnings: [H], duration_ms: 1 }),
   ],
-  ['images', () => imageTable([IMAGE])],
+  ['images', () => imageTable([{ ...IMAGE, provider: 'microvm' }])],
+  ['an image of the store', () => imagesText([hostileOf(Image)])],
+  ['pruned images', () => pruneText({ removed: [H], freed_bytes: 1 }, false)],
   [
     'a rehearsal',
     () =>

@@ -1,0 +1,138 @@
+// `svc image` over the image store: its images as commands show them, and names of both kinds of images.
+import { ServiceError } from '../../domain/errors.ts';
+import { completeImageName, shortImageName } from '../../domain/image-name.ts';
+import { OWN_PLATFORM } from '../../images/archive-images.ts';
+import {
+  type ListedImage,
+  listStored,
+  noStoredImage,
+  type PruneRequest,
+  pruneStored,
+  removeStored,
+  type StoreDeps,
+  tagStored,
+} from '../../images/image-store.ts';
+import { importImages } from '../../images/import.ts';
+import { findImage, type ImageFolders } from '../../providers/microvm/images.ts';
+import type { Image } from '../../schema/image.ts';
+import type { ImageFreed, ImageListItem, ImageProvider, ImageRemoval } from '../../schema/image-report.ts';
+import { dropImage, imageItems } from './images.ts';
+
+/** Everything of this machine that has an image's name, sorted. */
+export async function allImages(places: ImageFolders, root: string): Promise<ImageListItem[]> {
+  const disks = (await imageItems(places)).map((item) => ({ ...item, provider: 'microvm' as const }));
+  const images = (await storedImages(root)).map(listItemOf);
+  return [...disks, ...images].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function listItemOf(image: Image): ImageListItem {
+  const { name, size_bytes, digest, stored_at, source, sandboxes, last_used_at } = image;
+  const facts = { digest, created_at: stored_at, source, sandboxes, last_used_at };
+  return { name, size_bytes, ...facts, provider: 'userspace' };
+}
+
+/** All images of the store, sorted by name. */
+export async function storedImages(root: string): Promise<Image[]> {
+  return (await listStored(root)).map(imageOf);
+}
+
+/** Throws `not_found`, and `bad_request` for what cannot be a name. */
+export async function storedImage(root: string, name: string): Promise<Image> {
+  const complete = completeImageName(name);
+  const found = (await listStored(root)).find((listed) => listed.name === complete);
+  if (!found) throw noStoredImage(name);
+  return imageOf(found);
+}
+
+function imageOf({
+  name,
+  source,
+  image,
+  shared_bytes,
+  sandboxes,
+  last_used_at,
+  imported_at,
+}: ListedImage): Image {
+  const { chain_id: _, platform, ...facts } = image;
+  return {
+    ...facts,
+    name: shortImageName(name),
+    reference: name,
+    platform,
+    runnable: platform === OWN_PLATFORM,
+    shared_bytes,
+    source,
+    stored_at: imported_at,
+    last_used_at,
+    sandboxes,
+  };
+}
+
+export interface ImportOrder {
+  /** A file, a folder, or `-` for standard input. */
+  source: string;
+  name?: string | undefined;
+  signal: AbortSignal;
+  onStage?(stage: string, done?: number, total?: number): void;
+}
+
+/** Throws as `importImages` does. */
+export async function importHere(store: StoreDeps, order: ImportOrder): Promise<Image[]> {
+  const { source, name, signal, onStage } = order;
+  onStage?.('read');
+  const found = await importImages(store, {
+    source: source === '-' ? process.stdin : source,
+    name,
+    signal,
+    onLayer: ({ layer, layers, doneBytes, totalBytes }) =>
+      onStage?.(`Unpacking layer ${layer} of ${layers}`, doneBytes, totalBytes),
+  });
+  return Promise.all(found.map(({ name: complete }) => storedImage(store.root, complete)));
+}
+
+/**
+ * Removes the image of `provider`, or of the only provider that has one of this name. Throws `not_found`, and `conflict` while it
+ * is used, or when both have one and none is named.
+ */
+export async function removeEither(
+  places: ImageFolders,
+  store: StoreDeps,
+  { name, provider }: { name: string; provider?: ImageProvider | undefined },
+): Promise<ImageListItem & ImageFreed> {
+  const owners = provider === undefined ? await ownersOf(places, store, name) : [provider];
+  if (owners.length > 1) throw ambiguous(name);
+  if (owners[0] === 'userspace') {
+    const item = listItemOf(await storedImage(store.root, name));
+    const { freed_bytes } = await removeStored(store, name);
+    return { ...item, freed_bytes };
+  }
+  const item = await dropImage(places, name);
+  return { ...item, provider: 'microvm', freed_bytes: item.size_bytes };
+}
+
+async function ownersOf(places: ImageFolders, store: StoreDeps, name: string): Promise<ImageProvider[]> {
+  const owners: ImageProvider[] = [];
+  if (await findImage(places, name)) owners.push('microvm');
+  const isStored = await storedImage(store.root, name).then(
+    () => true,
+    () => false,
+  );
+  return isStored ? [...owners, 'userspace'] : owners;
+}
+
+function ambiguous(name: string): ServiceError {
+  return new ServiceError('conflict', `Both microvm and userspace have an image named ${name}.`, {
+    remedy: 'Choose one with --provider.',
+  });
+}
+
+/** Throws `not_found` and `bad_request`. */
+export async function tagHere(store: StoreDeps, name: string, other: string): Promise<Image> {
+  await tagStored(store, name, other);
+  return storedImage(store.root, other);
+}
+
+export async function pruneHere(store: StoreDeps, request: PruneRequest): Promise<ImageRemoval> {
+  const { names, freed_bytes } = await pruneStored(store, request);
+  return { removed: names, freed_bytes };
+}
