@@ -21,11 +21,13 @@ import { finder } from './records/find.ts';
 import { Publisher } from './records/publish.ts';
 import { controlSettings, ownerLimits } from './records/settings.ts';
 import { AgentDeadlines } from './runtime/agent-deadlines.ts';
+import { configPrint } from './runtime/config-print.ts';
 import { Destroyer } from './runtime/destroy.ts';
 import { InFlightSpawns } from './runtime/in-flight-spawns.ts';
 import { LivenessChecker } from './runtime/liveness.ts';
 import { Probes } from './runtime/probes.ts';
 import { Replicas } from './runtime/replicas.ts';
+import { Roles } from './runtime/roles.ts';
 import { rollbackSpawn } from './runtime/rollback.ts';
 import { runtimes as runtimesOf } from './runtime/runtimes.ts';
 import { uniqueRuntimes } from './runtime/unique-runtimes.ts';
@@ -79,10 +81,11 @@ export function buildFoundation(deps: ControlDeps) {
   const find = finder(store.sandboxes, settings);
   const execLog = new ExecLog({ execs: store.execs, clock, logger: deps.logger, redact: deps.redact });
   const replica = deps.ids.replica();
-  const replicas = new Replicas({ replicas: store.replicas, id: replica, clock, logger: deps.logger });
+  const { replicas, roles } = replicasOf(deps, { replica, store, clock });
   return {
     replica,
     replicas,
+    roles,
     clock,
     metrics,
     store,
@@ -93,6 +96,25 @@ export function buildFoundation(deps: ControlDeps) {
     execLog,
     find,
   };
+}
+
+/** This process among those that share the store. */
+function replicasOf(
+  { config, host, version, logger }: ControlDeps,
+  { replica: id, store, clock }: { replica: string; store: Store; clock: Clock },
+) {
+  const { server } = config.current();
+  const started_at = new Date(clock.now()).toISOString();
+  const url = `http://${host.hostname ?? server.host}:${server.port}`;
+  const self = () => ({
+    id,
+    url,
+    version,
+    started_at,
+    config_print: configPrint(config.current(), store.instance.key),
+  });
+  const roles = new Roles({ store, id, clock, logger });
+  return { replicas: new Replicas({ replicas: store.replicas, roles, self, id, clock, logger }), roles };
 }
 
 /** What sandboxes run on, and how they are reached and ended. */

@@ -121,7 +121,7 @@ function spawnQueue({ clock, settings, publisher }: Foundation, { vms }: Runtime
 /** Work that no request starts: deadlines, reconciliation, retention, leases. */
 function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Runtime, { prewarm }: Spawning) {
   const { config, boot, ids, logger, redact, clock: wall } = deps;
-  const { replicas, clock, store, providers, settings, publisher } = foundation;
+  const { replicas, roles, clock, store, providers, settings, publisher } = foundation;
   const { sandboxes, warm, pool } = store;
   const { fleet, vms, sessions, spawns, destroyer, liveness, rollback, reaper } = runtime;
   const reconciler = new Reconciler({
@@ -146,6 +146,7 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
   const work = new Background({
     keyRing,
     replicas,
+    roles,
     clockWatch: new ClockWatch({ store, clock, wall, boot, logger, deadlineSet: () => reaper.wake() }),
     reaper,
     reconciler,

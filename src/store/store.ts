@@ -21,7 +21,7 @@ import type { KeyStore } from './seam/keys.ts';
 import type { PoolStore } from './seam/pool.ts';
 import type { PrewarmedStore } from './seam/prewarmed.ts';
 import type { QuotaStore } from './seam/quotas.ts';
-import type { ReplicaStore } from './seam/replicas.ts';
+import type { ReplicaStore, RoleStore } from './seam/replicas.ts';
 import type { TemplateStore } from './seam/templates.ts';
 import type { LeaseStore, WorkerStore } from './seam/workers.ts';
 
@@ -244,8 +244,8 @@ export interface Store {
   idempotency: IdempotencyStore;
   audit: AuditStore;
   clock: ClockStore;
-  /** Absent where one process has the store for itself. */
-  replicas?: ReplicaStore;
+  replicas: ReplicaStore;
+  roles: RoleStore;
   /** A cheap read that fails if the database does; a write after one that failed or was slow. */
   ping(): Promise<CommitSpeed>;
   /** What else is known about the database. Cheap. */

@@ -47,6 +47,9 @@ const ONLY_POSTGRES: Readonly<Record<string, readonly string[] | 'all'>> = {
   // Events that have no id yet.
   outbox: 'all',
   event_ids: 'all',
+  // Several processes share the database.
+  replicas: 'all',
+  roles: 'all',
   // The write that made a row, for its repetition.
   sandboxes: ['change'],
   audit: ['eid'],

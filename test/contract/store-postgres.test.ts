@@ -22,7 +22,7 @@ const options = (url: string) => ({
 /** In one test: some write thousands of rows, one by one. */
 const MOST_LOST = 60;
 /** Pool mode needs the hosts of one server. */
-const WITHOUT = { pool: false };
+const WITHOUT = { pool: false, shared: true };
 
 describeWith(['postgres'], 'over PostgreSQL', () => {
   let server: PostgresServer;

@@ -12,15 +12,16 @@ import { pooling } from './store-pool.suite.ts';
 import { warm } from './store-prewarmed.suite.ts';
 import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
+import { alone, sharing } from './store-replicas.suite.ts';
 import { templated } from './store-templates.suite.ts';
 import { placing, workers } from './store-workers.suite.ts';
 import { extending, reserving, transitioning } from './store-writes.suite.ts';
 
-/** `pool: false` leaves out what a store without pool mode refuses. */
+/** `pool: false` leaves out what a store without pool mode refuses; `shared`: several processes may use it. */
 export function storeContract(
   name: string,
   open: () => Promise<Store>,
-  { pool = true }: { pool?: boolean } = {},
+  { pool = true, shared = false }: { pool?: boolean; shared?: boolean } = {},
 ): void {
   describe(`${name} store`, () => {
     let store: Store;
@@ -63,6 +64,7 @@ export function storeContract(
     describe('clock', () => clocked(given));
     describe('audit', () => audited(given));
     describe('execs', () => executed(given));
+    describe('replicas', () => (shared ? sharing : alone)(given.store));
 
     it('has an identity', async () => {
       expect(store.instance.key).toMatch(/^[0-9a-f]{64}$/);

@@ -12,6 +12,7 @@ import type { Destroyer } from '../runtime/destroy.ts';
 import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
 import type { LivenessChecker } from '../runtime/liveness.ts';
 import type { Replicas } from '../runtime/replicas.ts';
+import type { Roles } from '../runtime/roles.ts';
 import type { Runtime } from '../runtime/runtimes.ts';
 import type { AuditTrail } from '../system/audit.ts';
 import type { BucketRateLimits } from '../system/rate-limits.ts';
@@ -29,6 +30,7 @@ const SETTLE_MS = 5000;
 export interface BackgroundDeps {
   keyRing: KeyRing;
   replicas: Replicas;
+  roles: Roles;
   clockWatch: ClockWatch;
   reaper: Reaper;
   reconciler: Reconciler;
@@ -88,11 +90,12 @@ export class Background {
     const watches = [deps.clockWatch, deps.leaseMonitor, deps.runtimeWatch];
     const parts = [deps.reaper, deps.housekeeping, deps.localWorker, deps.destroyer, deps.prewarm];
     const over = [...watches, ...parts].map((part) => part.stop());
+    const resigned = deps.roles.resign();
     deps.liveness.stop();
     deps.rates.stop();
     await this.#within(
-      Promise.all([...over, deps.spawns.settled(), deps.audit.close(), deps.keyRing.stop()]).then(() =>
-        deps.replicas.stop(),
+      Promise.all([...over, resigned, deps.spawns.settled(), deps.audit.close(), deps.keyRing.stop()]).then(
+        () => deps.replicas.stop(),
       ),
     );
     deps.sessions.closeAll();

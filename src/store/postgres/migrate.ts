@@ -12,6 +12,7 @@ import { SANDBOXES } from './migrations/0017-sandboxes.ts';
 import { WORKER_LABELS } from './migrations/0018-worker-labels.ts';
 import { PREWARMED_WORKERS } from './migrations/0019-prewarmed-workers.ts';
 import { WORKER_IMAGES } from './migrations/0020-worker-images.ts';
+import { ROLES } from './migrations/0021-roles.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -36,6 +37,7 @@ const MIGRATIONS: readonly Migration[] = [
   // Older programs would search for all prewarmed sandboxes on their own host.
   { version: 19, works_with: 19, sql: PREWARMED_WORKERS },
   { version: 20, works_with: 19, sql: WORKER_IMAGES },
+  { version: 21, works_with: 19, sql: ROLES },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

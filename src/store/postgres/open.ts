@@ -13,10 +13,12 @@ import { idempotencyStore } from './idempotency.ts';
 import { keyStore } from './keys.ts';
 import { migrate } from './migrate.ts';
 import { Numbering } from './outbox.ts';
+import { OwnConnection } from './own-connection.ts';
 import { ConnectionPool } from './pool.ts';
 import { noPool } from './pool-vms.ts';
 import { warmStore } from './prewarmed.ts';
 import { quotaStore } from './quotas.ts';
+import { replicaStore, roleStore } from './replicas.ts';
 import { sandboxStore } from './sandboxes.ts';
 import { templateStore } from './templates.ts';
 import { createWork, type Work } from './work.ts';
@@ -45,6 +47,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const hosts = new Hosts({ address: parseAddress(options.url), clock, prepare: options.prepare });
   await migrated(hosts, options);
   const pool = new ConnectionPool({ clock, size: options.pool, open: () => hosts.open() });
+  const own = new OwnConnection(() => hosts.open());
   const work = createWork({
     pool,
     clock,
@@ -74,11 +77,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       idempotency: idempotencyStore(work),
       audit: auditStore(work, ids),
       clock: clockStore(work),
+      replicas: replicaStore(own),
+      roles: roleStore(own),
       ping: createPing(work, clock),
       condition: () => ({ isChecking: false }),
       close: async () => {
         await numbering.close();
-        await pool.close();
+        await Promise.all([pool.close(), own.close()]);
       },
     };
   } catch (error) {

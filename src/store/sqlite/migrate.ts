@@ -22,6 +22,7 @@ import { REPLICAS } from './migrations/0017-replicas.ts';
 import { WORKER_LABELS } from './migrations/0018-worker-labels.ts';
 import { PREWARMED_WORKERS } from './migrations/0019-prewarmed-workers.ts';
 import { WORKER_IMAGES } from './migrations/0020-worker-images.ts';
+import { ROLES } from './migrations/0021-roles.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -44,6 +45,7 @@ const MIGRATIONS: readonly string[] = [
   WORKER_LABELS,
   PREWARMED_WORKERS,
   WORKER_IMAGES,
+  ROLES,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -47,7 +47,7 @@ export function failingStore(inner: Store): FailingStore {
   };
   const { instance, sandboxes, templates, warm, quotas, events, execs, pool, idempotency, audit, clock } =
     inner;
-  const { workers, leases, keys, ping, close } = inner;
+  const { workers, leases, keys, replicas, roles, ping, close } = inner;
   return {
     instance,
     sandboxes: wrap(sandboxes, 'sandboxes.'),
@@ -63,6 +63,8 @@ export function failingStore(inner: Store): FailingStore {
     idempotency: wrap(idempotency, 'idempotency.'),
     audit: wrap(audit, 'audit.'),
     clock: wrap(clock, 'clock.'),
+    replicas,
+    roles,
     ...wrap({ ping, close }, ''),
     condition: () => inner.condition(),
     calls,

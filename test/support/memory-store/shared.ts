@@ -33,8 +33,8 @@ export function storeOver(store: Store, line: StoreLine): Store {
 type Method = (...args: unknown[]) => Promise<unknown>;
 
 function partOver(part: object, line: StoreLine): object {
-  const methods = Object.entries(part) as [string, Method][];
-  return Object.fromEntries(methods.map(([name, method]) => [name, methodOver(method, line)]));
+  const over = (value: unknown) => (typeof value === 'function' ? methodOver(value as Method, line) : value);
+  return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, over(value)]));
 }
 
 function methodOver(method: Method, line: StoreLine): Method {

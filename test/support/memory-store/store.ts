@@ -8,7 +8,7 @@ import { hasEnded } from '../../../src/domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../../src/domain/worker-id.ts';
 import type { EventDraft } from '../../../src/schema/event.ts';
 import type { SandboxState } from '../../../src/schema/sandbox-states.ts';
-import type { ReplicaStore } from '../../../src/store/seam/replicas.ts';
+import { allRoles, singleReplica } from '../../../src/store/single-replica.ts';
 import type { SandboxRecord, SandboxStore, Store, Transition } from '../../../src/store/store.ts';
 import { memoryAudit } from './audit.ts';
 import { claimId, liveClaim, settleClaim } from './claims.ts';
@@ -20,6 +20,7 @@ import { memoryPool, takePlace } from './pool.ts';
 import { memoryWarm, takeWarm } from './prewarmed.ts';
 import { memoryQuotas } from './quotas.ts';
 import { admissionFacts, reads } from './reads.ts';
+import { memoryReplicas } from './replicas.ts';
 import { active, addEvents, copy, drop, overShare, type Tables } from './tables.ts';
 import { memoryTemplates } from './templates.ts';
 import { memoryLeases, memoryWorkers } from './workers.ts';
@@ -58,7 +59,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     workers: memoryWorkers(tables),
     leases: memoryLeases(tables),
     events: memoryEvents(tables, deps.isShared === true),
-    ...(deps.isShared && { replicas: memoryReplicas() }),
+    ...(deps.isShared ? memoryReplicas() : { replicas: singleReplica, roles: allRoles }),
     execs: memoryExecs(tables),
     idempotency: {
       find: async (claim) => liveClaim(tables, claim),
@@ -74,18 +75,6 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     ping: async () => ({ commit_ms: 0 }),
     condition: () => ({ isChecking: false }),
     close: async () => {},
-  };
-}
-
-/** Beats of each process, as a map. */
-function memoryReplicas(): ReplicaStore {
-  const all = new Map<string, number>();
-  return {
-    beat: async (id) => {
-      all.set(id, (all.get(id) ?? 0) + 1);
-      return [...all].map(([id, beats]) => ({ id, beats }));
-    },
-    remove: async (id) => void all.delete(id),
   };
 }
 

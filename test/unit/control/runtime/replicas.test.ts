@@ -1,17 +1,29 @@
 // Which other control planes live: judged by beats, in this process's own time.
 import { expect, it } from 'vitest';
 import { Replicas } from '../../../../src/control/runtime/replicas.ts';
+import { Roles } from '../../../../src/control/runtime/roles.ts';
+import type { ReplicaStore } from '../../../../src/store/seam/replicas.ts';
+import type { Store } from '../../../../src/store/store.ts';
 import { type FakeDeps, fakeDeps } from '../../../support/fakes/ports.ts';
+import { replicaFacts } from '../../../support/fakes/replicas.ts';
 import { memoryStore } from '../../../support/memory-store/store.ts';
+
+function replicasOn(deps: FakeDeps, store: Pick<Store, 'replicas' | 'roles'>): Replicas {
+  const id = 'r-a';
+  const roles = new Roles({ ...deps, store, id });
+  return new Replicas({ ...deps, replicas: store.replicas, roles, id, self: () => replicaFacts(id) });
+}
+
+const idsIn = async (replicas: ReplicaStore, of: string) =>
+  (await replicas.beat(replicaFacts(of))).replicas.map(({ id }) => id);
 
 /** One that beats once; `beat` has the other, `r-b`, go on. */
 async function watching() {
   const deps: FakeDeps = fakeDeps();
-  const { replicas } = memoryStore({ ...deps, isShared: true });
-  if (!replicas) throw new Error('The store is not shared.');
+  const { replicas, roles } = memoryStore({ ...deps, isShared: true });
   const store = { ...replicas };
-  const own = new Replicas({ ...deps, replicas: store, id: 'r-a' });
-  const beat = () => replicas.beat('r-b');
+  const own = replicasOn(deps, { replicas: store, roles });
+  const beat = () => replicas.beat(replicaFacts('r-b'));
   await beat();
   await own.start();
   return { ...deps, store, own, beat, inner: replicas };
@@ -21,11 +33,13 @@ it('counts another as dead when its beats stood still for 10 s, and as alive whe
   const { clock, own, beat } = await watching();
   await clock.advance(9000);
   expect(own.isAlive('r-b')).toBe(true);
+  expect(own.others).toMatchObject([{ id: 'r-b', url: 'http://r-b:7423' }]);
   await beat();
   await clock.advance(9500);
   expect(own.isAlive('r-b')).toBe(true);
   await clock.advance(2000);
   expect(own.isAlive('r-b')).toBe(false);
+  expect(own.others).toEqual([]);
   await beat();
   await clock.advance(1000);
   expect(own.isAlive('r-b')).toBe(true);
@@ -41,11 +55,11 @@ it('counts no time in which the store does not answer, or in which it was frozen
   expect(own.isAlive('r-b')).toBe(true);
   store.beat = inner.beat;
   let thaw = () => {};
-  store.beat = async (id) => {
+  store.beat = async (self) => {
     await new Promise<void>((resolve) => {
       thaw = resolve;
     });
-    return inner.beat(id);
+    return inner.beat(self);
   };
   await clock.advance(2000);
   store.beat = inner.beat;
@@ -64,18 +78,20 @@ it('gives one that it never saw 10 s, and forgets one that is silent for a minut
   await clock.advance(12_000);
   expect(own.isAlive('r-c')).toBe(false);
   await clock.advance(60_000);
-  expect((await inner.beat('r-a')).map(({ id }) => id)).toEqual(['r-a']);
+  expect(await idsIn(inner, 'r-a')).toEqual(['r-a']);
 });
 
 it('signs off when it stops', async () => {
   const { own, inner } = await watching();
   await own.stop();
-  expect((await inner.beat('r-b')).map(({ id }) => id)).toEqual(['r-b']);
+  expect(await idsIn(inner, 'r-b')).toEqual(['r-b']);
 });
 
-it('knows nobody where one process has the store for itself', async () => {
-  const own = new Replicas({ ...fakeDeps(), replicas: undefined, id: 'r-a' });
+it('knows nobody where one process has the store for itself, and sets no timer', async () => {
+  const deps = fakeDeps();
+  const own = replicasOn(deps, memoryStore(deps));
   await own.start();
   expect([own.areSeveral, own.isAlive('r-b'), own.isAlive(undefined)]).toEqual([false, false, false]);
+  expect(deps.clock.pending()).toBe(0);
   await own.stop();
 });

@@ -1,0 +1,40 @@
+// Processes and roles as maps: the reference for what the seam means.
+import {
+  type ReplicaRecord,
+  type ReplicaStore,
+  ROLES,
+  type RoleRecord,
+  type RoleStore,
+} from '../../../src/store/seam/replicas.ts';
+import { copy } from './tables.ts';
+
+export function memoryReplicas(): { replicas: ReplicaStore; roles: RoleStore } {
+  const processes = new Map<string, ReplicaRecord>();
+  const roles = ROLES.map((name): RoleRecord => ({ name, beats: 0 }));
+  const heldBy = (id: string) => roles.filter(({ holder }) => holder === id);
+  return {
+    replicas: {
+      isShared: true,
+      beat: async (self) => {
+        const beats = (processes.get(self.id)?.beats ?? 0) + 1;
+        processes.set(self.id, { ...processes.get(self.id), ...self, beats });
+        for (const role of heldBy(self.id)) role.beats++;
+        return copy({ replicas: [...processes.values()], roles });
+      },
+      remove: async (id) => void processes.delete(id),
+    },
+    roles: {
+      take: async ({ name, holder, beats }, taker) => {
+        const role = roles.find((one) => one.name === name && one.holder === holder && one.beats === beats);
+        if (role) Object.assign(role, { holder: taker, beats: beats + 1 });
+        return role !== undefined;
+      },
+      release: async (id) => {
+        for (const role of heldBy(id)) {
+          role.beats++;
+          Reflect.deleteProperty(role, 'holder');
+        }
+      },
+    },
+  };
+}
