@@ -2,6 +2,7 @@
 import { ServiceError } from './errors.ts';
 
 const DEFAULT_REGISTRY = 'docker.io';
+const HUB_ALIASES = ['index.docker.io', 'registry-1.docker.io'];
 const DEFAULT_TAG = 'latest';
 const REGISTRY = /^(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+|[A-Za-z0-9.-]+(?=:\d))(?::\d{1,5})?$/;
 const PART = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/;
@@ -9,8 +10,17 @@ const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 const LONGEST = 255;
 
-/** The complete name: `alpine` is `docker.io/library/alpine:latest`. Throws `bad_request`. */
-export function completeImageName(text: string): string {
+export interface ImageReference {
+  /** A host, with a port where it has one; in lower case. */
+  registry: string;
+  path: string;
+  /** A name with a digest uses it as a label only, and need not have one. */
+  tag: string | undefined;
+  digest: string | undefined;
+}
+
+/** The parts of a name, with the defaults put in. Throws `bad_request`. */
+export function parseImageReference(text: string): ImageReference {
   const [named = '', digest, ...rest] = text.split('@');
   const parts = named.split('/');
   const registry = parts.length > 1 && REGISTRY.test(parts[0] ?? '') ? parts.shift() : undefined;
@@ -27,10 +37,22 @@ export function completeImageName(text: string): string {
     throw new ServiceError('bad_request', 'The image name is invalid.', {
       remedy: 'Use [registry/]path[:tag], in lower case except for the tag.',
     });
-  const home = registry ?? DEFAULT_REGISTRY;
+  const host = registry?.toLowerCase() ?? DEFAULT_REGISTRY;
+  const home = HUB_ALIASES.includes(host) ? DEFAULT_REGISTRY : host;
   if (home === DEFAULT_REGISTRY && path.length === 1) path.unshift('library');
-  const label = tag === undefined && digest !== undefined ? '' : `:${tag ?? DEFAULT_TAG}`;
-  return `${home}/${path.join('/')}${label}${digest === undefined ? '' : `@${digest}`}`;
+  return {
+    registry: home,
+    path: path.join('/'),
+    tag: tag ?? (digest === undefined ? DEFAULT_TAG : undefined),
+    digest,
+  };
+}
+
+/** The complete name: `alpine` is `docker.io/library/alpine:latest`. Throws `bad_request`. */
+export function completeImageName(text: string): string {
+  const { registry, path, tag, digest } = parseImageReference(text);
+  const label = tag === undefined ? '' : `:${tag}`;
+  return `${registry}/${path}${label}${digest === undefined ? '' : `@${digest}`}`;
 }
 
 /** As people write a complete name. */

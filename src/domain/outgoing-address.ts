@@ -11,6 +11,7 @@ export type AddressFault =
   | 'a loopback address'
   | 'a link-local address'
   | "a cloud's metadata service"
+  | 'a private address'
   | 'not the address of one host';
 
 const REFUSED: readonly (readonly [AddressFault, readonly string[]])[] = [
@@ -43,6 +44,9 @@ const CARRIERS: readonly (readonly [RegExp, number])[] = [
   [/^(?:[0-9a-f]{4}:){4}0[02]00:5efe:/, 6],
 ];
 
+/** Networks that are not the internet (RFC 1918, 6598, 4193): refused only to those who may not choose addresses there. */
+const PRIVATE = blockList(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
+
 const LISTS = REFUSED.map(([fault, ranges]) => [fault, blockList(ranges)] as const);
 
 function blockList(ranges: readonly string[]): BlockList {
@@ -55,13 +59,19 @@ function blockList(ranges: readonly string[]): BlockList {
 }
 
 /** Why `address`, a literal without brackets, may not be reached; undefined when it may. A zone (`%eth0`) is not looked at. */
-export function addressFault(address: string, loopbackAllowed: boolean): AddressFault | undefined {
+export function addressFault(
+  address: string,
+  loopbackAllowed: boolean,
+  privateAllowed = true,
+): AddressFault | undefined {
   const bare = address.replace(/%.*$/s, '');
   const version = isIP(bare);
   if (version === 0) return 'no address';
   const carried = version === 6 ? carriedAddress(bare) : undefined;
-  if (carried !== undefined) return addressFault(carried, loopbackAllowed);
-  const fault = LISTS.find(([, list]) => list.check(bare, version === 6 ? 'ipv6' : 'ipv4'))?.[0];
+  if (carried !== undefined) return addressFault(carried, loopbackAllowed, privateAllowed);
+  const family = version === 6 ? 'ipv6' : 'ipv4';
+  const fault = LISTS.find(([, list]) => list.check(bare, family))?.[0];
+  if (fault === undefined && !privateAllowed && PRIVATE.check(bare, family)) return 'a private address';
   return fault === 'a loopback address' && loopbackAllowed ? undefined : fault;
 }
 

@@ -16,6 +16,8 @@ export interface Descriptor {
   size: number;
   mediaType: string;
   platform: string | undefined;
+  /** The processor's variant, such as v7; empty where there is none. */
+  variant: string;
   annotations: Fields;
 }
 
@@ -71,6 +73,7 @@ function descriptorOf(value: unknown): Descriptor {
     size: size as number,
     mediaType: textOf(mediaType),
     platform: isFields(platform) ? platformOf(platform) : undefined,
+    variant: textOf(fieldsOf(platform).variant),
     annotations: fieldsOf(annotations),
   };
 }
@@ -89,11 +92,11 @@ export function indexOf(document: unknown): Descriptor[] | undefined {
 
 export function manifestOf(document: unknown): Manifest {
   const { config, layers } = fieldsOf(document);
-  if (!Array.isArray(layers)) throw invalid('The archive has a manifest of an unknown kind.');
+  if (!Array.isArray(layers)) throw invalid('The image has a manifest of an unknown kind.');
   if (layers.length > MOST_LAYERS) throw invalid(`The image has more than ${MOST_LAYERS} layers.`);
   const found = layers.map(descriptorOf);
   if (found.some(({ mediaType }) => /nondistributable|foreign/.test(mediaType)))
-    throw invalid('The image has a layer that is not in the archive.');
+    throw invalid('The image has a layer that its publisher keeps elsewhere.');
   return { config: descriptorOf(config), layers: found };
 }
 

@@ -156,8 +156,11 @@ function cutOff(): ServiceError {
   return invalid('The archive is cut off.');
 }
 
+/** An archive or a document of an image that is damaged, hostile or of an unknown kind. */
+export class InvalidImage extends ServiceError {}
+
 export function invalid(message: string, cause?: unknown): ServiceError {
-  return new ServiceError('provider_error', message, {
+  return new InvalidImage('provider_error', message, {
     cause,
     remedy: 'Create the archive again, for example with `docker save`.',
   });

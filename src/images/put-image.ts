@@ -45,7 +45,7 @@ export interface Putting extends LockDeps {
 /** Writes the name, which leads to an image of the store. */
 export async function putName(
   putting: Putting,
-  facts: Pick<StoredName, 'name' | 'digest' | 'source'>,
+  facts: Pick<StoredName, 'name' | 'digest' | 'source' | 'resolved'>,
 ): Promise<void> {
   const stored = { ...facts, imported_at: new Date(putting.clock.now()).toISOString() };
   await withStoreLock(putting, putting.signal, () =>

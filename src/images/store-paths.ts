@@ -18,6 +18,8 @@ export interface StorePaths {
   trees: string;
   images: string;
   names: string;
+  /** Layers while they are fetched. */
+  blobs: string;
 }
 
 export function storePaths(root: string): StorePaths {
@@ -30,14 +32,23 @@ export function storePaths(root: string): StorePaths {
     trees: at('trees'),
     images: at('images'),
     names: at('names'),
+    blobs: at('blobs'),
   };
 }
 
 /** Makes the folders of a store. Idempotent. */
-export async function makeStore({ root, tmp, layers, trees, images, names }: StorePaths): Promise<void> {
+export async function makeStore({
+  root,
+  tmp,
+  layers,
+  trees,
+  images,
+  names,
+  blobs,
+}: StorePaths): Promise<void> {
   await makeFolders(root, 0o711);
   await chmod(root, 0o711);
-  for (const folder of [tmp, layers, trees, images, names]) await makeFolders(folder, 0o711);
+  for (const folder of [tmp, layers, trees, images, names, blobs]) await makeFolders(folder, 0o711);
 }
 
 /** Makes a folder that the unpacker writes to. */

@@ -26,9 +26,11 @@ export interface StoredName {
   /** Complete: registry, path and tag. */
   name: string;
   digest: string;
-  /** The kind of archive that it came from. */
+  /** `registry`, or the kind of archive that it came from. */
   source: string;
   imported_at: string;
+  /** What the tag led to at its registry: the index where there is one. */
+  resolved?: string;
 }
 
 /** Replaces the file in one step, on the disk. */

@@ -61,6 +61,7 @@ const TABLE: Record<string, Allowance> = {
   agent: { folders: ['schema', 'domain'], packages: [] },
   // Its unpacker is a program of the agent.
   images: { folders: ['schema', 'domain', 'host', 'agent/binary.ts'], packages: [] },
+  'images/registry': { folders: ['schema', 'domain', 'host', 'providers/outgoing'], packages: [] },
   providers: { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
   'providers/userspace': { folders: ['schema', 'domain', 'host', 'agent', 'images'], packages: [] },
   'providers/outgoing': { folders: ['schema', 'domain'], packages: ['undici'] },

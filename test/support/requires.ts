@@ -43,6 +43,7 @@ const present = {
   chromium: () => onPath('chromium'),
   python3: () => executable('/usr/bin/python3'),
   schemathesis: () => onPath('python3') && installs('scripts/schemathesis.sh'),
+  'docker-registry': () => onPath('docker-registry') || installs('scripts/docker-registry.sh'),
   tmux: () => onPath('tmux') && onPath('vim.tiny'),
   'python3-testsuite': () =>
     readable('/usr/lib/python3.11/test/test_json/__init__.py') ||

@@ -20,9 +20,13 @@ export interface ConnectOptions {
   /** The other side, as the subject of a sentence. */
   what: string;
   loopbackAllowed: boolean;
+  /** True unless given: addresses of private networks may be reached. */
+  privateAllowed?: boolean;
   tls?: OutgoingTls | undefined;
   /** Replaces the system's resolver. */
   lookup?: typeof lookup;
+  /** Called with the address of each connection. */
+  onAddress?: ((address: string) => void) | undefined;
 }
 
 /** A connector for undici that checks addresses. */
@@ -33,6 +37,7 @@ function guardedConnector(reach: ConnectOptions, build: typeof buildConnector): 
     if (fault) return void callback(fault, null);
     connect(options, (...opened) => {
       if (opened[0]) markUnopened(opened[0]);
+      else reach.onAddress?.(opened[1].remoteAddress ?? '');
       callback(...opened);
     });
   };
@@ -52,8 +57,8 @@ function guardedLookup(reach: ConnectOptions): LookupFunction {
   };
 }
 
-function judged({ what, loopbackAllowed }: ConnectOptions, address: string) {
-  const fault = addressFault(address, loopbackAllowed);
+function judged({ what, loopbackAllowed, privateAllowed }: ConnectOptions, address: string) {
+  const fault = addressFault(address, loopbackAllowed, privateAllowed);
   return fault && refusedAddress(what, fault);
 }
 

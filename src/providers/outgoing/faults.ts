@@ -14,6 +14,9 @@ export class OutgoingFault extends ServiceError {
   }
 }
 
+/** The address of the other side may not be reached. */
+export class RefusedAddress extends OutgoingFault {}
+
 /** The other side rejected our key, so the request had no effect. */
 export class KeyRefused extends ServiceError {}
 
@@ -114,8 +117,8 @@ export function tooLate(what: string): OutgoingFault {
   return new OutgoingFault(code, `${what} ${says}.`, { remedy, sent: true });
 }
 
-export function refusedAddress(what: string, fault: string): OutgoingFault {
-  return new OutgoingFault('provider_error', `${what} was not contacted: its address is ${fault}.`, {
+export function refusedAddress(what: string, fault: string): RefusedAddress {
+  return new RefusedAddress('provider_error', `${what} was not contacted: its address is ${fault}.`, {
     sent: false,
     remedy:
       'Configure a URL that leads directly to the service. A loopback address must be configured as such.',

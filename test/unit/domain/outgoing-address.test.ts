@@ -96,3 +96,23 @@ describe('addresses of outgoing requests', () => {
     expect(namesLoopback(new URL(url))).toBe(expected);
   });
 });
+
+describe('private networks', () => {
+  it.each([
+    '10.0.0.1',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.1.1',
+    '100.64.0.1',
+    'fd00::1',
+    '::ffff:10.0.0.1',
+    '64:ff9b::c0a8:101',
+  ])('are refused where they are not allowed: %s', (address) => {
+    expect(addressFault(address, false, false)).toBe('a private address');
+    expect(addressFault(address, false)).toBeUndefined();
+  });
+
+  it.each(['8.8.8.8', '172.32.0.1', '2001:4860::8888'])('do not include %s', (address) => {
+    expect(addressFault(address, false, false)).toBeUndefined();
+  });
+});
