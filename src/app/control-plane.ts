@@ -15,11 +15,10 @@ import type { ProviderSet } from '../providers/provider.ts';
 import { providerRegistry } from '../providers/registry.ts';
 import { remoteProviders, workerTls } from '../providers/remote/remote-providers.ts';
 import type { Redactor } from '../redact/engine.ts';
-import { openSqliteStore } from '../store/sqlite/open.ts';
 import { type CloseStack, closeStack } from './close-stack.ts';
 import { hintAtImage } from './image-hint.ts';
+import { openStore } from './open-store.ts';
 import { processLedger } from './process-ledger.ts';
-import { storeProgram } from './store-program.ts';
 
 export interface ControlPlaneDeps {
   config: LiveConfig;
@@ -55,11 +54,7 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
   const ledger = processLedger(config, clock);
   const opened = closeStack();
   try {
-    const store = await openSqliteStore({
-      ...deps,
-      ...config.database,
-      thread: storeProgram(deps.packageRoot),
-    });
+    const store = await openStore({ ...deps, database: config.database });
     opened.push(() => store.close());
     const providers = await providerRegistry({
       ...deps,

@@ -2,6 +2,8 @@
 import { liveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { type ConfigOptions, loadProcessConfig } from '../config/process-config.ts';
+import { replicaConfig } from '../config/replica-config.ts';
+import { displayAddress, parseAddress } from '../domain/database-address.ts';
 import { parseDuration } from '../domain/duration.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import type { Clock, Random } from '../domain/ports.ts';
@@ -47,7 +49,8 @@ export interface ServeFlags {
  */
 export async function runServer(flags: ServeFlags, version: string): Promise<void> {
   const layers = configLayers(flags);
-  const loaded = loadProcessConfig(layers);
+  const load = () => replicaConfig(loadProcessConfig(layers));
+  const loaded = load();
   closeInherited();
   const [clock, random, host] = [realClock(), realRandom(), realHost()];
   const redactor = growingRedactor(loaded.secrets);
@@ -67,7 +70,7 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
       logger: log.logger,
       redactor,
       supervisor: watcher,
-      load: () => loadProcessConfig(layers),
+      load,
     });
     announce(server.address, loaded, log);
     await watcher.ready(`Serving on ${server.address}`);
@@ -124,8 +127,12 @@ function announce(address: string, { config, files }: LoadedConfig, log: Log): v
     address,
     provider: config.providers.default,
     config: names,
-    database: config.database.path,
+    database: databaseName(config.database),
   };
   log.logger.info(facts, `Serving on ${address}. Try: svc sandbox run -- uname -a`);
-  process.send?.({ address, database: config.database.path });
+  process.send?.({ address, database: databaseName(config.database) });
 }
+
+/** The path, or the hosts and the name of a PostgreSQL database. */
+const databaseName = ({ url, path }: Config['database']): string =>
+  url === undefined ? path : displayAddress(parseAddress(url));

@@ -118,7 +118,8 @@ export async function beatOnce(given: WorkerProcessDeps): Promise<HeartbeatAnswe
 }
 
 /** The files of a worker's state begin so. */
-const statePath = ({ database }: Config, id: string) => join(dirname(database.path), `worker-${id}`);
+const statePath = ({ database, worker }: Config, id: string) =>
+  join(worker.state_dir === '' ? dirname(database.path) : worker.state_dir, `worker-${id}`);
 
 interface Surroundings {
   id: string;

@@ -1,4 +1,5 @@
 // Defaults, then the files, then SVC_ variables, then flags, to one configuration that knows where each value came from.
+import { passwordsIn } from '../domain/database-address.ts';
 import type { Config } from '../schema/config.ts';
 import { CONFIG_KEYS, SECRET_FILE_SUFFIX, SECRET_MAPS, SECRET_PATHS } from '../schema/config-keys.ts';
 import { envName } from '../schema/config-walk.ts';
@@ -102,10 +103,14 @@ function namedFiles({ file, env }: LoadRequest): readonly string[] {
   return typeof named === 'string' ? [named] : named;
 }
 
+/** Stand-ins where any text would break a rule. */
+const STAND_INS: Readonly<Record<string, string>> = { 'database.url': 'postgres://svc@127.0.0.1/svc' };
+
 function assume(settings: Map<string, Setting>, path: string): void {
   settings.delete(path + SECRET_FILE_SUFFIX);
   const source: Source = { layer: 'environment', name: envName(path) };
-  settings.set(path, { path, value: `a value of ${path} that is known where it runs`, source });
+  const value = STAND_INS[path] ?? `a value of ${path} that is known where it runs`;
+  settings.set(path, { path, value, source });
 }
 
 function assemble(settings: ReadonlyMap<string, Setting>, host: Record<string, unknown>) {
@@ -139,7 +144,8 @@ interface Assembled {
 
 /** Broken rules between keys, but for those that name one of `misfits`: it has a default in place of what was meant. */
 function contradictions({ config, sources }: Assembled, misfits: readonly string[]): Problem[] {
-  return brokenRules(config)
+  const isSet = (path: string) => (sources.get(path) ?? { layer: 'default' }).layer !== 'default';
+  return brokenRules(config, isSet)
     .filter(({ key, words }) => !misfits.some((path) => path === key || words.includes(path)))
     .map(({ key, words }) => placed(sources, key, words));
 }
@@ -149,7 +155,9 @@ const placed = (sources: ReadonlyMap<string, Source>, key: string, words: string
 
 function secretsOf(config: Config): string[] {
   const ofMaps = SECRET_MAPS.flatMap((path) => Object.values(valueAt(config, path) ?? {}));
-  return [...SECRET_PATHS.map((path) => valueAt(config, path)), ...ofMaps].filter(
+  const texts = [...SECRET_PATHS.map((path) => valueAt(config, path)), ...ofMaps].filter(
     (value): value is string => typeof value === 'string',
   );
+  const url = valueAt(config, 'database.url');
+  return typeof url === 'string' ? [...texts, ...passwordsIn(url)] : texts;
 }

@@ -1,13 +1,16 @@
 // Rules between keys: what no key's own schema can say. They run on a configuration whose keys all fit.
 import { isAddressRange } from '../domain/address.ts';
+import { parseAddress } from '../domain/database-address.ts';
 import { parseDuration } from '../domain/duration.ts';
+import { ServiceError } from '../domain/errors.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Config } from '../schema/config.ts';
 
 export interface Rule {
   /** The key to change, which locates the finding. */
   key: string;
-  broken(config: Config): boolean;
+  /** `isSet` tells whether somebody gave a value for the key of a path. */
+  broken(config: Config, isSet: (path: string) => boolean): boolean;
   words: string;
 }
 
@@ -42,6 +45,17 @@ const RULES: readonly Rule[] = [
     key: 'server.trusted_proxies',
     broken: ({ server }) => !server.trusted_proxies.every(isAddressRange),
     words: 'server.trusted_proxies must hold addresses and CIDR blocks, such as 10.0.0.0/8 or fd00::1',
+  },
+  {
+    key: 'database.url',
+    broken: ({ database }) => database.url !== undefined && !isDatabaseUrl(database.url),
+    words:
+      'database.url must be postgres://user:password@host:5432/name, with at most sslmode (disable, require or verify-full) and sslrootcert as options',
+  },
+  {
+    key: 'database.path',
+    broken: ({ database }, isSet) => database.url !== undefined && isSet('database.path'),
+    words: 'database.path and database.url exclude each other; remove the one that is not used',
   },
   {
     key: 'server.preview_signing_key',
@@ -86,7 +100,17 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** The rules that `config` breaks; its keys all fit their schemas. */
-export function brokenRules(config: Config): Rule[] {
-  return RULES.filter((rule) => rule.broken(config));
+function isDatabaseUrl(url: string): boolean {
+  try {
+    parseAddress(url);
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError) return false;
+    throw error;
+  }
+}
+
+/** The rules that `config` breaks; its keys all fit their schemas. Without `isSet`, every key counts as left out. */
+export function brokenRules(config: Config, isSet: (path: string) => boolean = () => false): Rule[] {
+  return RULES.filter((rule) => rule.broken(config, isSet));
 }

@@ -1,11 +1,23 @@
 // Where state is kept, and how long: a part of config.ts.
-import { choice, duration, hostText, integer, section } from './config-kinds.ts';
+import { choice, duration, flag, hostText, integer, secret, section } from './config-kinds.ts';
 
-export const DatabaseConfig = section('The database.', {
+export const DatabaseConfig = section('The database: a file, or a PostgreSQL database named by url.', {
   path: hostText({
     description: 'The database file.',
     defaultText: '/var/lib/svc/svc.db for root, else ~/.svc/svc.db',
   }),
+  url: secret(
+    'The PostgreSQL database to use instead of a file, for example postgres://svc:PASSWORD@db1:5432,db2:5432/svc?sslmode=verify-full&sslrootcert=/etc/svc/db-ca.pem. Any of the hosts may be the primary. The server then runs no container, userspace or microvm sandboxes itself; `svc worker` does, also on the same host.',
+  ),
+  pool: integer(10, 4, 100, 'Connections of one server to the PostgreSQL database.'),
+  prepare: flag(
+    true,
+    'Use prepared statements; false for a pooler in front of PostgreSQL that does not keep them.',
+  ),
+  require_sync_standby: flag(
+    true,
+    'Warn at the start if commits in PostgreSQL do not wait for a standby; false if the database replicates by other means, as many hosted databases do.',
+  ),
   synchronous: choice(
     ['full', 'normal'],
     'full',

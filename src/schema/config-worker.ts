@@ -25,6 +25,10 @@ export const WorkerConfig = section(
       { default: {} },
     ),
     advertise_url: text('', 'URL at which the server calls this worker; empty derives it from listen_addr.'),
+    state_dir: text(
+      '',
+      'Folder in which this worker keeps the record of its sandboxes; empty means the folder of database.path.',
+    ),
     heartbeat_interval: duration('30s', 'Heartbeat interval; at least 1s.'),
     shutdown_timeout: duration('10s', 'How long a stopping worker waits for calls in flight.'),
     allow_loopback_rpc: flag(

@@ -2,7 +2,7 @@
 // front of a real one for faults of the network.
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { parseAddress } from '../../src/store/postgres/address.ts';
+import { parseAddress } from '../../src/domain/database-address.ts';
 import type { Connection, Statement } from '../../src/store/postgres/connection.ts';
 import type { StatementFailure } from '../../src/store/postgres/failures.ts';
 import { Hosts } from '../../src/store/postgres/hosts.ts';

@@ -28,7 +28,13 @@ function open(url: string, factor = 1): Promise<Store> {
   const uuid = () => `${String(seed).padStart(8, '0')}-0000-4000-8000-${String(++ids).padStart(12, '0')}`;
   return openPostgresStore({
     ...{ ...fakeDeps(), clock: quickClock(factor), random: seededRandom(seed), url },
-    ...{ ids: { ...fakeDeps().ids, uuid }, program: '0.0.0-test', pool: 8, prepare: true },
+    ...{
+      ids: { ...fakeDeps().ids, uuid },
+      program: '0.0.0-test',
+      pool: 8,
+      prepare: true,
+      requireSyncStandby: false,
+    },
   });
 }
 

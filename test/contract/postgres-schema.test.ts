@@ -1,7 +1,7 @@
 // The schema of PostgreSQL beside that of SQLite, and its migration by several processes at once.
 import Sqlite from 'better-sqlite3';
 import { beforeEach, expect, it } from 'vitest';
-import { parseAddress } from '../../src/store/postgres/address.ts';
+import { parseAddress } from '../../src/domain/database-address.ts';
 import { Connection } from '../../src/store/postgres/connection.ts';
 import { type MigrateOptions, migrate, SCHEMA_VERSION } from '../../src/store/postgres/migrate.ts';
 import {

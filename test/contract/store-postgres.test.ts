@@ -16,7 +16,14 @@ import { tcpProxy } from '../support/scripted/tcp-proxy.ts';
 import { storeContract } from './store.suite.ts';
 
 const options = (url: string) => ({
-  ...{ ...fakeDeps(), clock: quickClock(), program: '0.0.0-test', pool: 10, prepare: true },
+  ...{
+    ...fakeDeps(),
+    clock: quickClock(),
+    program: '0.0.0-test',
+    pool: 10,
+    prepare: true,
+    requireSyncStandby: false,
+  },
   url,
 });
 /** In one test: some write thousands of rows, one by one. */

@@ -5,12 +5,14 @@ import { displayDuration } from '../../domain/duration.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { LiveConfig } from '../../domain/live-config.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { orAfter } from '../../domain/timeout.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
 import type { Health } from '../../schema/system.ts';
 import { type CommitSpeed, SLOW_COMMIT_MS, type Store } from '../../store/store.ts';
 import type { HealthViews } from '../api/system.ts';
 import type { Probes } from '../runtime/probes.ts';
+import type { Fleet } from '../workers/fleet.ts';
 import type { WorkerStats } from '../workers/worker-stats.ts';
 
 /** A probe that takes longer counts as failed. */
@@ -28,6 +30,7 @@ export interface HealthDeps {
   clock: Clock;
   version: string;
   workerStats: WorkerStats;
+  fleet: Pick<Fleet, 'accepting'>;
   config: LiveConfig<Pick<Config, 'auth' | 'pool'>>;
   host: { kernel?: string };
   settings: { defaultProvider: string };
@@ -46,8 +49,15 @@ export function healthViews(deps: HealthDeps): HealthViews {
       const facts = full ? { providers, ready_providers, total_providers: providers.length } : {};
       const { damage } = deps.store.condition();
       if (damage) return { status: 'not_ready', reason: full ? inFull(damage) : damage.message, ...facts };
-      if (ready_providers > 0) return { status: 'ready', ...facts };
-      return { status: 'not_ready', reason: 'No provider is healthy.', ...facts };
+      const accepting = await acceptingWorkers(deps);
+      if (accepting === undefined)
+        return { status: 'not_ready', reason: 'The database does not answer.', ...facts };
+      if (ready_providers > 0 || accepting > 0) return { status: 'ready', ...facts };
+      return {
+        status: 'not_ready',
+        reason: 'No provider is healthy, and no worker accepts sandboxes.',
+        ...facts,
+      };
     },
     health: async (full) => {
       const [database, providers, workers] = await Promise.all([
@@ -103,6 +113,12 @@ function isMissed({ probes, settings }: HealthDeps, { provider, healthy }: Provi
   return !healthy && (provider.kind === settings.defaultProvider || probes.wasHealthy(provider));
 }
 
+/** The number of other workers that accept sandboxes; undefined if the database does not answer in time. */
+function acceptingWorkers({ fleet, clock }: HealthDeps): Promise<number | undefined> {
+  const reading = fleet.accepting().catch(() => undefined);
+  return orAfter(clock, PROBE_MS, reading, () => undefined);
+}
+
 async function databaseCheck({ store }: HealthDeps): Promise<Outcome> {
   const pulse = await store.ping().catch(asServiceError);
   const { damage, loss, isChecking } = store.condition();
@@ -130,10 +146,17 @@ async function workerCheck({ workerStats }: HealthDeps): Promise<Outcome> {
 
 async function providerCheck(deps: HealthDeps): Promise<Outcome> {
   const all = await healthOfEach(deps);
+  if (all.length === 0) return othersCheck((await acceptingWorkers(deps)) ?? 0);
   const ill = all.filter(({ healthy }) => !healthy).map(({ provider: { kind } }) => kind);
   const isUseful = ill.length < all.length;
   const missed = all.filter((each) => isMissed(deps, each));
-  const message = all.length === 0 ? 'No provider is enabled.' : `Not healthy: ${ill.join(', ')}.`;
+  const message = `Not healthy: ${ill.join(', ')}.`;
   if (isUseful && missed.length === 0) return { status: 'ok', ...(ill.length > 0 && { message }) };
   return { status: isUseful ? 'degraded' : 'failed', message };
 }
+
+/** The check of a server that runs no sandboxes itself. */
+const othersCheck = (accepting: number): Outcome =>
+  accepting > 0
+    ? { status: 'ok' }
+    : { status: 'failed', message: 'This server has no provider, and no worker accepts sandboxes.' };

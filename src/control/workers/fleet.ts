@@ -18,7 +18,7 @@ import { localWorker } from './local-worker.ts';
 import { type RegistryDeps, workerRegistry } from './registry.ts';
 import { WorkerSecrets } from './worker-secrets.ts';
 import { type WorkerStats, workerStats } from './worker-stats.ts';
-import { type WorkerTerms, workerTerms } from './worker-terms.ts';
+import { isStale, type WorkerTerms, workerTerms } from './worker-terms.ts';
 
 /** The limit for a call that only speeds things up. */
 const CALL_MS = 2000;
@@ -52,6 +52,8 @@ export interface Fleet {
   ): PlacementLimits;
   /** The providers of workers that can be called. */
   offered(): Promise<ReadonlySet<string>>;
+  /** How many other workers accept sandboxes now. Reads the store. */
+  accepting(): Promise<number>;
   /** Makes the worker of the row renew its lease and apply its deadline. */
   renew(row: Pick<SandboxRecord, 'id' | 'worker_id' | 'expires_at'>): Promise<void>;
   registry(changes: Pick<RegistryDeps, 'roomChanged' | 'drained'>): Workers;
@@ -93,6 +95,16 @@ export function fleetOf(deps: FleetDeps): Fleet {
     offered: async () => {
       const workers = remote === undefined ? [] : await store.workers.list();
       return new Set(workers.flatMap(({ rpc_url, providers }) => (rpc_url === undefined ? [] : providers)));
+    },
+    accepting: async () => {
+      const workers = remote === undefined ? [] : await store.workers.list();
+      const accepts = ({ rpc_url, providers, status, drain, ...worker }: WorkerRecord) =>
+        rpc_url !== undefined &&
+        providers.length > 0 &&
+        status === 'online' &&
+        !drain &&
+        !isStale(worker, terms, clock.now());
+      return workers.filter(accepts).length;
     },
     renew,
     registry: (changes) =>

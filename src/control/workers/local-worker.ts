@@ -18,11 +18,12 @@ export interface LocalWorkerDeps {
   logger: Logger;
 }
 
-/** `start` resolves after the first heartbeat. */
+/** `start` resolves after the first heartbeat. A server without a provider sends none: it is not a worker. */
 export function localWorker(deps: LocalWorkerDeps): Periodic {
-  const { workers, clock, logger, terms } = deps;
+  const { workers, providers, clock, logger, terms } = deps;
   const body = localHeartbeat(deps);
   return new Periodic(clock, terms.heartbeatMs, async () => {
+    if (providers.all.length === 0) return;
     const now = new Date(clock.now()).toISOString();
     // The limit of workers never excludes this server.
     await workers

@@ -30,7 +30,7 @@ export const systemRoutes: Route[] = [
     errors: [],
     alternative: {
       status: 503,
-      description: 'No provider is healthy, or the database is damaged.',
+      description: 'No sandbox can be started anywhere, or the database is damaged or does not answer.',
       schema: NotReady,
     },
     quiet: true,

@@ -3,11 +3,17 @@
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import pg from 'pg';
+import type { DatabaseAddress, DatabaseHost } from '../../domain/database-address.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
-import type { DatabaseAddress, DatabaseHost } from './address.ts';
-import { dialFailure, disconnected, type StatementFailure, statementFailure } from './failures.ts';
+import {
+  dialFailure,
+  disconnected,
+  NotPrimary,
+  type StatementFailure,
+  statementFailure,
+} from './failures.ts';
 import { decodeText, type EncodedJson, encodeText } from './text.ts';
 
 /** The server cancels a statement after this time; a little later the connection is closed. */
@@ -132,8 +138,8 @@ export class Connection {
     const answers: unknown = await this.#client.query(SETTINGS);
     const last = (answers as pg.QueryResult<{ is_standby: boolean; is_read_only: boolean }>[]).at(-1);
     const { is_standby = true, is_read_only = true } = last?.rows[0] ?? {};
-    if (is_standby) throw new Error('The host is a standby.');
-    if (is_read_only) throw new Error('The host is read-only.');
+    if (is_standby) throw new NotPrimary('The host is a standby.');
+    if (is_read_only) throw new NotPrimary('The host is read-only.');
   }
 
   #failed(error: unknown): StatementFailure {

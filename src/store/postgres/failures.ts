@@ -1,4 +1,5 @@
 // Judges a failed statement: whether it happened, whether a repetition helps, and the error for callers.
+import type { DatabaseHost } from '../../domain/database-address.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { EXISTS, errorOf, FULL, type Meaning, storeClosed, UNEXPECTED } from '../failures.ts';
 
@@ -34,6 +35,12 @@ const DOWN: Meaning = {
   code: 'unavailable',
   message: 'The database cannot be reached.',
   remedy: 'Try again. If the error persists, check the database hosts and the network.',
+  retryAfterMs: 1000,
+};
+const NO_PRIMARY: Meaning = {
+  code: 'unavailable',
+  message: 'No host of database.url is a writable primary.',
+  remedy: 'Try again. If the error persists, check which server is the primary, and list it in database.url.',
   retryAfterMs: 1000,
 };
 const UNCONFIRMED: Meaning = {
@@ -105,9 +112,26 @@ export function statementFailure(error: unknown): StatementFailure {
   return failure(outcome, repeat, meaning, error);
 }
 
+/** The host accepts connections, but no writes. */
+export class NotPrimary extends Error {}
+
+/** No host of the URL accepted a connection for writing. */
+export class NoHost extends Error {
+  /** The hosts in the order of the URL, each with the reason. */
+  readonly hosts: readonly { host: DatabaseHost; reason: unknown }[];
+
+  constructor(hosts: NoHost['hosts']) {
+    super('No host of database.url is a writable primary.');
+    this.hosts = hosts;
+  }
+}
+
 /** The failure of a connection on which nothing was sent yet. */
 export function dialFailure(error: unknown): StatementFailure {
   if (error instanceof StatementFailure) return error;
+  // The file of sslrootcert.
+  if (error instanceof ServiceError) return new StatementFailure('refused', 'elsewhere', error);
+  if (error instanceof NotPrimary) return failure('refused', 'elsewhere', NO_PRIMARY, error);
   const state = sqlStateOf(error);
   const isDenied = state.startsWith('28') || state === '3D000' || isWithoutPassword(error);
   return failure('refused', 'elsewhere', isDenied ? DENIED : DOWN, error);
@@ -134,6 +158,21 @@ export function callerError(error: unknown): ServiceError {
 export function unanswered(error: unknown): ServiceError {
   const isUnknown = error instanceof StatementFailure && error.outcome === 'unknown';
   return isUnknown ? failure('unknown', 'now', DOWN, error.error.cause).error : callerError(error);
+}
+
+/** The failure of a search in which each host failed as in `failures`. */
+export function searchFailure(
+  hosts: readonly { host: DatabaseHost; failure: StatementFailure }[],
+): StatementFailure {
+  const failures = hosts.map(({ failure }) => failure);
+  const cause = new NoHost(hosts.map(({ host, failure }) => ({ host, reason: failure.error.cause })));
+  // What only an operator can change says more than a host that is away; a standby shows that the network works.
+  const { error } =
+    failures.find((each) => each.error.retryAfterMs === undefined) ??
+    failures.find((each) => each.error.cause instanceof NotPrimary) ??
+    failures[0]!;
+  const { code, message, remedy, retryAfterMs } = error;
+  return failure('refused', 'elsewhere', { code, message, remedy, retryAfterMs }, cause);
 }
 
 function failure(outcome: Outcome, repeat: Repeat, meaning: Meaning, cause: unknown): StatementFailure {

@@ -1,8 +1,8 @@
 // Finds the primary among the hosts of the URL. Its role moves during a failover, so every new connection is checked, and
 // a connection that turned read-only leads to another search.
-import type { DatabaseHost } from './address.ts';
+import type { DatabaseAddress, DatabaseHost } from '../../domain/database-address.ts';
 import { Connection, type DialOptions } from './connection.ts';
-import { dialFailure, type StatementFailure } from './failures.ts';
+import { type StatementFailure, searchFailure } from './failures.ts';
 
 export class Hosts {
   readonly #options: DialOptions;
@@ -12,6 +12,10 @@ export class Hosts {
 
   constructor(options: DialOptions) {
     this.#options = options;
+  }
+
+  get address(): DatabaseAddress {
+    return this.#options.address;
   }
 
   /**
@@ -35,7 +39,7 @@ export class Hosts {
   }
 
   async #find(): Promise<DatabaseHost> {
-    const failures: StatementFailure[] = [];
+    const failed: { host: DatabaseHost; failure: StatementFailure }[] = [];
     for (const host of this.#options.address.hosts) {
       try {
         const connection = await Connection.dial(host, this.#options);
@@ -43,22 +47,9 @@ export class Hosts {
         this.#primary = host;
         return host;
       } catch (error) {
-        failures.push(error as StatementFailure);
+        failed.push({ host, failure: error as StatementFailure });
       }
     }
-    throw noPrimary(failures);
+    throw searchFailure(failed);
   }
-}
-
-/** The failure of a single host says more than that no host is primary. */
-function noPrimary(failures: readonly StatementFailure[]): StatementFailure {
-  const [only, ...others] = failures;
-  const denied = failures.find(({ error }) => error.retryAfterMs === undefined);
-  if (denied) return denied;
-  if (only && others.length === 0) return only;
-  return dialFailure(
-    Object.assign(new Error('No host of database.url is a writable primary.'), {
-      cause: new AggregateError(failures.map(({ error }) => error.cause)),
-    }),
-  );
 }

@@ -1,7 +1,8 @@
 // Opens the store over PostgreSQL: connects to the primary, migrates, and reads the identity of the database.
+
+import { parseAddress } from '../../domain/database-address.ts';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
 import type { Instance, Store } from '../store.ts';
-import { parseAddress } from './address.ts';
 import { auditStore } from './audit.ts';
 import { clockStore } from './clock.ts';
 import type { Statement } from './connection.ts';
@@ -11,7 +12,7 @@ import { callerError } from './failures.ts';
 import { Hosts } from './hosts.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { keyStore } from './keys.ts';
-import { migrate } from './migrate.ts';
+import { prepareDatabase } from './opening.ts';
 import { Numbering } from './outbox.ts';
 import { OwnConnection } from './own-connection.ts';
 import { ConnectionPool } from './pool.ts';
@@ -32,6 +33,8 @@ export interface PostgresOptions {
   pool: number;
   /** False behind poolers that do not keep prepared statements. */
   prepare: boolean;
+  /** Warns if commits do not wait for a standby. */
+  requireSyncStandby: boolean;
   clock: Clock;
   random: Random;
   ids: Ids;
@@ -45,7 +48,8 @@ export interface PostgresOptions {
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
   const { clock, random, ids, logger } = options;
   const hosts = new Hosts({ address: parseAddress(options.url), clock, prepare: options.prepare });
-  await migrated(hosts, options);
+  const newInstance = () => ({ id: ids.uuid(), key: random.bytes(32).toString('hex') });
+  const facts = await prepareDatabase({ ...options, hosts, newInstance });
   const pool = new ConnectionPool({ clock, size: options.pool, open: () => hosts.open() });
   const own = new OwnConnection(() => hosts.open());
   const work = createWork({
@@ -61,7 +65,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     if (!instance) throw new Error('The database has no instance.');
     // A process that was killed may have left events without ids.
     numbering.request();
-    logger.info({ instance: instance.id }, 'The database is open.');
+    const { host, database, version } = facts;
+    const words = `PostgreSQL ${version}, database ${database} on ${host}`;
+    logger.info({ instance: instance.id, host, database, version }, `The database is open: ${words}.`);
     return {
       instance,
       sandboxes: sandboxStore(table),
@@ -88,22 +94,6 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     };
   } catch (error) {
     await pool.close();
-    throw callerError(error);
-  }
-}
-
-/** On a connection of its own: a migration may take longer than a statement may. */
-async function migrated(hosts: Hosts, { program, clock, ids, random }: PostgresOptions): Promise<void> {
-  try {
-    const connection = await hosts.open();
-    try {
-      const created_at = new Date(clock.now()).toISOString();
-      const instance = { id: ids.uuid(), key: random.bytes(32).toString('hex'), created_at };
-      await migrate(connection, { program, instance, monotonic: () => clock.monotonic() });
-    } finally {
-      await connection.end();
-    }
-  } catch (error) {
     throw callerError(error);
   }
 }

@@ -121,6 +121,15 @@ let databases = 0;
 
 /** A new database, removed with the test: empty, or a copy of `template`, to which nobody is connected. */
 export async function temporaryDatabase(server: PostgresServer, template = 'template1'): Promise<string> {
+  const name = await createDatabase(server, template);
+  onTestFinished(async () => {
+    await administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  });
+  return name;
+}
+
+/** A new database that stays as long as its server. */
+export async function createDatabase(server: PostgresServer, template = 'template1'): Promise<string> {
   const name = `t${process.pid}_${++databases}`;
   await until(`a copy of ${template}`, () =>
     administer(server, `CREATE DATABASE ${name} TEMPLATE ${template}`).then(
@@ -131,9 +140,6 @@ export async function temporaryDatabase(server: PostgresServer, template = 'temp
       },
     ),
   );
-  onTestFinished(async () => {
-    await administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-  });
   return name;
 }
 

@@ -8,6 +8,7 @@ import { packageRoot as rootOfPackage } from '../../../src/host/package-root.ts'
 import { endRuntimes } from '../checks/leftovers.ts';
 import { removeFolder } from '../remove.ts';
 import { until } from '../until.ts';
+import { chosenDatabase, databaseUrl, overPostgres } from './server-database.ts';
 import { endWorkerBeside, startWorkerBeside, withWorker } from './worker-beside.ts';
 
 export const packageRoot = rootOfPackage();
@@ -32,6 +33,8 @@ export interface ServerOptions {
   node?: string;
   /** Its sandboxes run on a `svc worker` process, which lives as long as the folder. */
   onWorker?: boolean | undefined;
+  /** `postgres`: its database is in the test run's PostgreSQL, and its sandboxes run on a worker. */
+  database?: 'postgres' | undefined;
 }
 
 export interface TestServer {
@@ -79,7 +82,10 @@ export function userOf({ ordinaryUser }: Pick<ServerOptions, 'ordinaryUser'>): {
 /** Resolves when it serves; rejects with its log when it ends first. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const home = options.home ?? makeHome(options.ordinaryUser);
-  const env = serverEnv(home, { ...options.env, ...(options.onWorker && (await withWorker(home))) });
+  const database = options.database ?? chosenDatabase();
+  const onWorker = options.onWorker || database === 'postgres';
+  const given = serverEnv(home, { ...options.env, ...(onWorker && (await withWorker(home))) });
+  const env = database === 'postgres' ? overPostgres(given, await databaseUrl(home)) : given;
   const child = spawn(options.node ?? process.execPath, options.program ?? [cli, 'serve'], {
     cwd: home,
     env,
@@ -102,7 +108,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   // The log comes on another way than the address, and later when the machine is busy.
   const instance = await until('the log to name the instance', () => instanceOf(log));
   instances.set(home, (instances.get(home) ?? new Set()).add(instance));
-  const beside = options.onWorker ? await startWorkerBeside(cli, { url, home, env }) : undefined;
+  const beside = onWorker
+    ? await startWorkerBeside(cli, { url, home, env: { ...given, ...env } })
+    : undefined;
   return {
     url,
     home,

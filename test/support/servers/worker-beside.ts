@@ -20,7 +20,7 @@ interface Beside {
 
 const workers = new Map<string, Beside>();
 
-/** What a server needs to have a worker beside it. */
+/** What a server needs to have a worker beside it: with a server that stays at its address, it finds it again. */
 export async function withWorker(home: string): Promise<Record<string, string>> {
   const port = workers.get(home)?.port ?? (await freePort());
   return { ...SECRET, SVC_WORKER_HEARTBEAT_INTERVAL: '1s', SVC_SERVER_PORT: String(port) };
@@ -36,10 +36,11 @@ export async function startWorkerBeside(
   workers.set(home, beside);
   const since = Date.now();
   const call = async (method: string, path: string, body?: unknown) => {
-    const headers = { 'content-type': 'application/json' };
+    const headers = { ...keysOf(server.env), 'content-type': 'application/json' };
     const answer = await fetch(`${url}/api/v1${path}`, {
       method,
-      ...(body !== undefined && { headers, body: JSON.stringify(body) }),
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     return answer.json();
   };
@@ -64,14 +65,12 @@ function start(
   const folder = join(home, 'worker');
   mkdirSync(join(folder, 'run'), { recursive: true });
   const args = ['worker', '--id', 'beside', '--control-plane', url, '--listen', '127.0.0.1:0'];
-  const own = {
-    HOME: folder,
-    XDG_RUNTIME_DIR: join(folder, 'run'),
-    SVC_DATABASE_PATH: join(folder, 'svc.db'),
-  };
+  const own = { HOME: folder, XDG_RUNTIME_DIR: join(folder, 'run'), SVC_WORKER_STATE_DIR: folder };
+  // A server over PostgreSQL has none.
+  const { SVC_DATABASE_PATH: _, ...others } = env;
   const child = spawn(process.execPath, [program, ...args], {
     cwd: folder,
-    env: { ...env, ...SECRET, ...own },
+    env: { ...others, ...SECRET, ...own },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const beside: Beside = { child, port: Number(new URL(url).port), log: '' };
@@ -79,6 +78,11 @@ function start(
     if (beside.log.length < 1_000_000) beside.log += text;
   });
   return beside;
+}
+
+/** The keys of an administrator, as the server was given them. */
+function keysOf({ SVC_AUTH_ADMIN_API_KEY: admin, SVC_AUTH_API_KEY: key }: Record<string, string>) {
+  return { ...(key && { 'x-api-key': key }), ...(admin && { 'x-admin-api-key': admin }) };
 }
 
 /** As run folders carry it. */

@@ -28,6 +28,7 @@ it('lists every key with its properties', () => {
     'auth.worker_token',
     'auth.worker_signing_key',
     'auth.worker_signing_key_previous',
+    'database.url',
     'providers.hosted.api_key',
     'providers.custom.api_key',
   ]);

@@ -1,6 +1,6 @@
 // The URL of a PostgreSQL database: `postgres://user:password@host1:5432,host2:5432/name?sslmode=verify-full`. Any of the
 // hosts may be the primary. No error quotes the URL, because it contains the password.
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from './errors.ts';
 
 export interface DatabaseHost {
   host: string;
@@ -83,6 +83,28 @@ function decoded(text: string): string {
     return decodeURIComponent(text);
   } catch {
     throw refused('The database URL has a malformed percent-encoding.', 'Encode % as %25.');
+  }
+}
+
+/** The hosts and the name of the database, without user and password, such as `db1:5432,db2:5432/svc`. */
+export function displayAddress({ hosts, database }: Pick<DatabaseAddress, 'hosts' | 'database'>): string {
+  return `${hosts.map(displayHost).join(',')}/${database}`;
+}
+
+export const displayHost = ({ host, port }: DatabaseHost): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** The password of a URL, as it is and as it is written there; none of a URL without one. Never throws. */
+export function passwordsIn(url: string): string[] {
+  const written = /^[a-z]+:\/\/[^@/?#:]*:(?<password>.*)@/i.exec(url)?.groups?.password ?? '';
+  return [...new Set([written, plain(written)])].filter(Boolean);
+}
+
+function plain(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }
 

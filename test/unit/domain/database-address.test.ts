@@ -1,7 +1,7 @@
 // URLs of databases: several hosts, few options, and no secrets in errors.
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { parseAddress } from '../../../../src/store/postgres/address.ts';
+import { parseAddress } from '../../../src/domain/database-address.ts';
 
 describe('the URL of a database', () => {
   it('names hosts in order, with ports, and decodes user, password and database', () => {
