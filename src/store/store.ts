@@ -23,6 +23,7 @@ import type { PrewarmedStore } from './seam/prewarmed.ts';
 import type { QuotaStore } from './seam/quotas.ts';
 import type { ReplicaStore, RoleStore } from './seam/replicas.ts';
 import type { TemplateStore } from './seam/templates.ts';
+import type { TicketStore } from './seam/tickets.ts';
 import type { LeaseStore, WorkerStore } from './seam/workers.ts';
 
 /** Created with the database and never changed. `key` (32 bytes, hex) derives the secret of each sandbox's agent. */
@@ -98,14 +99,18 @@ export interface ReserveOrder {
   claim?: IdempotencyClaim | undefined;
   /** The row replaces a ready prewarmed sandbox; `response` is the 201 body to store under the claim. */
   warm?: { response: string } | undefined;
+  /** A ticket (`tickets`), which this admits: in the same transaction it ends, and its owner gets a new turn. */
+  ticket?: { id: string; home: string } | undefined;
 }
 
 export type Reservation =
-  /** `events` name the worker that was chosen. */
-  | { kind: 'reserved'; sandbox: SandboxRecord; events: EventDraft[] }
+  /** `events` name the worker that was chosen. `turn`: the owner's new turn, with a ticket. */
+  | { kind: 'reserved'; sandbox: SandboxRecord; events: EventDraft[]; turn?: number }
   | { kind: 'denied'; decision: AdmissionDecision }
   /** The prewarmed sandbox no longer exists. */
   | { kind: 'gone' }
+  /** The ticket has ended, or has another home. */
+  | { kind: 'no_ticket' }
   | Replay;
 
 export interface SandboxFilter {
@@ -246,6 +251,8 @@ export interface Store {
   clock: ClockStore;
   replicas: ReplicaStore;
   roles: RoleStore;
+  /** Absent where one process has the store for itself: its queue is in memory. */
+  tickets?: TicketStore;
   /** A cheap read that fails if the database does; a write after one that failed or was slow. */
   ping(): Promise<CommitSpeed>;
   /** What else is known about the database. Cheap. */

@@ -50,6 +50,9 @@ const ONLY_POSTGRES: Readonly<Record<string, readonly string[] | 'all'>> = {
   // Several processes share the database.
   replicas: 'all',
   roles: 'all',
+  // Spawns that wait: one process has them in memory.
+  tickets: 'all',
+  ticket_owners: 'all',
   // The write that made a row, for its repetition.
   sandboxes: ['change'],
   audit: ['eid'],

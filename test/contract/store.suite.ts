@@ -14,6 +14,7 @@ import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
 import { alone, sharing } from './store-replicas.suite.ts';
 import { templated } from './store-templates.suite.ts';
+import { waiting } from './store-tickets.suite.ts';
 import { placing, workers } from './store-workers.suite.ts';
 import { extending, reserving, transitioning } from './store-writes.suite.ts';
 
@@ -59,6 +60,7 @@ export function storeContract(
     if (pool) describe('pool', () => pooling(given));
     describe('workers', () => workers(given));
     describe('placing', () => placing(given));
+    if (shared) describe('tickets', () => waiting(given));
     describe('events', () => eventful(given));
     describe('idempotency', () => idempotent(given));
     describe('clock', () => clocked(given));

@@ -79,7 +79,7 @@ async function reserveRow(
     if (reserved.kind !== 'reserved') flight.end();
     if (reserved.kind === 'denied') return { denied: reserved.decision };
     if (reserved.kind === 'replay') return { admitted: { sandbox: replayed(claim, reserved) } };
-    if (reserved.kind === 'gone') throw new Error('only a prewarmed sandbox can be missing');
+    if (reserved.kind !== 'reserved') throw new Error('only a prewarmed sandbox or a ticket can be missing');
     publisher.committed(reserved.events);
     deps.deadlineSet();
     return { admitted: { plan: placed(plan, reserved.sandbox), provider, flight } };

@@ -45,7 +45,10 @@ export interface TakePrewarmedDeps {
   logger: Logger;
 }
 
-type Taken = { sandbox: Sandbox } | Exclude<Reservation, { kind: 'reserved' | 'gone' }> | undefined;
+type Taken =
+  | { sandbox: Sandbox }
+  | Exclude<Reservation, { kind: 'reserved' | 'gone' | 'no_ticket' }>
+  | undefined;
 
 /**
  * The running sandbox, or the reason against it; undefined when none has this shape on a worker that accepts sandboxes.
@@ -96,6 +99,7 @@ async function takeEntry(
     return undefined;
   }
   if (await givenDeadline(deps, entry, undefined)) deps.prewarm.putBack(entry);
+  if (reservation.kind === 'no_ticket') throw new Error('this spawn has no ticket');
   return reservation;
 }
 

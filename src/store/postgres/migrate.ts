@@ -13,6 +13,7 @@ import { WORKER_LABELS } from './migrations/0018-worker-labels.ts';
 import { PREWARMED_WORKERS } from './migrations/0019-prewarmed-workers.ts';
 import { WORKER_IMAGES } from './migrations/0020-worker-images.ts';
 import { ROLES } from './migrations/0021-roles.ts';
+import { TICKETS } from './migrations/0022-tickets.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -38,6 +39,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 19, works_with: 19, sql: PREWARMED_WORKERS },
   { version: 20, works_with: 19, sql: WORKER_IMAGES },
   { version: 21, works_with: 19, sql: ROLES },
+  { version: 22, works_with: 19, sql: TICKETS },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

@@ -22,6 +22,7 @@ import { quotaStore } from './quotas.ts';
 import { replicaStore, roleStore } from './replicas.ts';
 import { sandboxStore } from './sandboxes.ts';
 import { templateStore } from './templates.ts';
+import { ticketStore } from './tickets.ts';
 import { createWork, type Work } from './work.ts';
 import { leaseStore, workerStore } from './workers.ts';
 
@@ -85,6 +86,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       clock: clockStore(work),
       replicas: replicaStore(own),
       roles: roleStore(own),
+      tickets: ticketStore(work),
       ping: createPing(work, clock),
       condition: () => ({ isChecking: false }),
       close: async () => {

@@ -25,7 +25,7 @@ const MOST_RACES = 8;
 
 const RESERVE: Statement = {
   name: 'sandbox-reserve',
-  text: 'SELECT kind, worker_id, sandbox_id, fingerprint, response FROM svc_reserve_19($1::jsonb, $2, $3)',
+  text: 'SELECT kind, worker_id, sandbox_id, fingerprint, response, turn FROM svc_reserve_22($1::jsonb, $2, $3)',
 };
 /** The row is as the change says, or this very change made it: then it is written again with the same values. */
 const TRANSITION: Statement = {
@@ -101,11 +101,12 @@ function conditionsOf({ id, from, epoch, expires_at, lease_generation, ...change
 }
 
 interface Guarded {
-  kind: 'reserved' | 'raced' | 'gone' | 'replay';
+  kind: 'reserved' | 'raced' | 'gone' | 'no_ticket' | 'replay';
   worker_id: string;
   sandbox_id: string;
   fingerprint: string;
   response: string | null;
+  turn: number | null;
 }
 
 function reserving({ work, ids, numbering, clock }: EventfulTable): SandboxStore['reserve'] {
@@ -146,14 +147,19 @@ function reservationOf(
   made: SandboxRecord,
   events: Extract<Reservation, { kind: 'reserved' }>['events'],
 ): Reservation | 'raced' {
-  if (guarded.kind === 'raced') return 'raced';
-  if (guarded.kind === 'gone') return { kind: 'gone' };
-  if (guarded.kind === 'replay') return replayOf(guarded) satisfies Replay;
-  return { kind: 'reserved', sandbox: fromSandboxRow(toSandboxRow(made)), events };
+  const { kind, turn } = guarded;
+  if (kind === 'raced') return 'raced';
+  if (kind === 'gone' || kind === 'no_ticket') return { kind };
+  if (kind === 'replay') return replayOf(guarded) satisfies Replay;
+  return { kind, sandbox: fromSandboxRow(toSandboxRow(made)), events, ...(turn !== null && { turn }) };
 }
 
 /** What the guard writes, and the numbers that were decided on: it knows no reasons. */
-function wishOf({ limits, claim, warm }: ReserveOrder, made: SandboxRecord, { decision, quota }: Judged) {
+function wishOf(
+  { limits, claim, warm, ticket }: ReserveOrder,
+  made: SandboxRecord,
+  { decision, quota }: Judged,
+) {
   const isLocal = limits.placement === undefined || made.worker_id === LOCAL_WORKER;
   return {
     row: toSandboxRow(made),
@@ -162,6 +168,7 @@ function wishOf({ limits, claim, warm }: ReserveOrder, made: SandboxRecord, { de
     owner_cap: decision.max_owner_sandboxes ?? 0,
     quota_at: quota?.updated_at,
     claim,
+    ticket,
     warm: warm && { response: claim ? warm.response : null },
     ...(!isLocal && { lease: { expires_at: limits.placement?.lease_until } }),
   };

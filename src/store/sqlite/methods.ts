@@ -3,7 +3,10 @@
 import type { Store } from '../store.ts';
 
 /** The parts of the store that are tables. */
-export type Tables = Omit<Store, 'instance' | 'replicas' | 'roles' | 'ping' | 'condition' | 'close'>;
+export type Tables = Omit<
+  Store,
+  'instance' | 'replicas' | 'roles' | 'tickets' | 'ping' | 'condition' | 'close'
+>;
 export type Part = keyof Tables;
 
 /**

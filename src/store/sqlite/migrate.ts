@@ -23,6 +23,7 @@ import { WORKER_LABELS } from './migrations/0018-worker-labels.ts';
 import { PREWARMED_WORKERS } from './migrations/0019-prewarmed-workers.ts';
 import { WORKER_IMAGES } from './migrations/0020-worker-images.ts';
 import { ROLES } from './migrations/0021-roles.ts';
+import { TICKETS } from './migrations/0022-tickets.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -46,6 +47,7 @@ const MIGRATIONS: readonly string[] = [
   PREWARMED_WORKERS,
   WORKER_IMAGES,
   ROLES,
+  TICKETS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -23,6 +23,7 @@ import { admissionFacts, reads } from './reads.ts';
 import { memoryReplicas } from './replicas.ts';
 import { active, addEvents, copy, drop, overShare, type Tables } from './tables.ts';
 import { memoryTemplates } from './templates.ts';
+import { type MemoryTickets, memoryTickets } from './tickets.ts';
 import { memoryLeases, memoryWorkers } from './workers.ts';
 
 export interface MemoryStoreDeps {
@@ -41,13 +42,14 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     worker_claims: new Map(),
     ...{ events: [], last_event_id: 0, event_gaps: new Map() },
   };
+  const tickets = deps.isShared ? memoryTickets() : undefined;
   return {
     instance: {
       id: deps.ids.uuid(),
       key: deps.random.bytes(32).toString('hex'),
       created_at: new Date(deps.clock.now()).toISOString(),
     },
-    sandboxes: { ...writes(tables), ...reads(tables) },
+    sandboxes: { ...writes(tables, tickets), ...reads(tables) },
     templates: memoryTemplates(),
     quotas: memoryQuotas(tables, {
       addEvents: (drafts) => addEvents(tables, drafts),
@@ -72,6 +74,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     },
     audit: memoryAudit(),
     clock: memoryClock(tables),
+    ...(tickets && { tickets: tickets.store }),
     ping: async () => ({ commit_ms: 0 }),
     condition: () => ({ isChecking: false }),
     close: async () => {},
@@ -80,13 +83,14 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
 
 type Writes = Pick<SandboxStore, 'reserve' | 'transition' | 'extend' | 'purgeEnded'>;
 
-function writes(tables: Tables): Writes {
+function writes(tables: Tables, tickets?: MemoryTickets): Writes {
   const held = (id: string, from: readonly SandboxState[]) => {
     const row = tables.sandboxes.get(id);
     return row && from.includes(row.state) ? row : undefined;
   };
   return {
-    reserve: async ({ sandbox, limits, events, claim, warm }) => {
+    reserve: async ({ sandbox, limits, events, claim, warm, ticket }) => {
+      if (ticket && !tickets?.waits(ticket)) return { kind: 'no_ticket' };
       const known = claim && liveClaim(tables, claim);
       if (known) return known;
       const request = requestOfRow(sandbox);
@@ -103,7 +107,8 @@ function writes(tables: Tables): Writes {
           created_at: sandbox.created_at,
           ...warm,
         });
-      return { kind: 'reserved', ...told(tables, placed, events) };
+      const turn = ticket && tickets?.admitted(ticket.id, sandbox.id);
+      return { kind: 'reserved', ...told(tables, placed, events), ...(turn !== undefined && { turn }) };
     },
     transition: async (change) => {
       const { id, patch, events, response, replica_id } = change;
