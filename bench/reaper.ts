@@ -79,12 +79,14 @@ function reaperOver(sandboxes: SandboxStore, append: Parameters<typeof eventWrit
     clock,
     logger: SILENT,
     replica: 'r-bench',
+    replicas: { isAlive: () => false },
     spawns: new InFlightSpawns(),
     sessions: new Sessions({ clock, attach }),
     // As every real one, it answers in a later turn.
     runtimes: { destroy: () => pause(0), inspect: async () => 'gone' },
   });
-  const reaper = new Reaper({ sandboxes, destroyer, clock, logger: SILENT });
+  const roles = { holds: () => true, areShared: false };
+  const reaper = new Reaper({ sandboxes, destroyer, roles, clock, logger: SILENT });
   const close = async () => {
     await reaper.stop();
     await destroyer.stop();

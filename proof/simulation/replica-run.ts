@@ -83,6 +83,7 @@ export class ReplicaRun {
       () => (roll(2) === 0 ? replica.freeze() : undefined),
       ...Array(2).fill(() => replica.thaw()),
       () => (roll(3) === 0 ? void replica.restart() : undefined),
+      () => Object.assign(replica, { isUsurper: roll(2) === 0 }),
       () => (roll(2) === 0 ? this.#goAway(roll(8000)) : undefined),
       ...Array(4).fill(() => w.clock.advance(roll(30_000))),
     ];
@@ -172,7 +173,10 @@ export class ReplicaRun {
   calm(): void {
     this.#isFaulty = false;
     this.#awayUntil = 0;
-    for (const replica of this.replicas) replica.thaw();
+    for (const replica of this.replicas) {
+      replica.isUsurper = false;
+      replica.thaw();
+    }
     for (const worker of this.workers) {
       worker.fate = () => 'pass';
       Object.assign(worker.cut, { to: false, from: false });

@@ -8,6 +8,7 @@ import { eventWriter } from '../../src/events/batch-writer.ts';
 import { eventBus } from '../../src/events/bus.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { providerSet } from '../../src/providers/registry.ts';
+import type { Store } from '../../src/store/store.ts';
 import { type StoreLine, storeOver } from '../../test/support/memory-store/shared.ts';
 import type { World } from '../../test/support/servers/control.ts';
 
@@ -16,6 +17,8 @@ export class Replica {
   readonly #fate: StoreLine['fate'];
   #life = new Life();
   control: ControlPlane;
+  /** It believes to have every role, whatever the store says. */
+  isUsurper = false;
 
   constructor(world: World, fate: StoreLine['fate']) {
     this.#world = world;
@@ -43,10 +46,27 @@ export class Replica {
     this.#life.thaw();
   }
 
+  #believing(store: Store): Store {
+    const { beat } = store.replicas;
+    return {
+      ...store,
+      replicas: {
+        ...store.replicas,
+        beat: async (self) => {
+          const { replicas, roles } = await beat(self);
+          const holder = { holder: self.id };
+          return { replicas, roles: this.isUsurper ? roles.map((role) => ({ ...role, ...holder })) : roles };
+        },
+      },
+    };
+  }
+
   #build(): ControlPlane {
     const [w, life] = [this.#world, this.#life];
     const clock = clockOf(w.clock, life);
-    const store = storeOver(w.store, { clock: w.clock, fate: this.#fate, turn: () => life.turn() });
+    const store = this.#believing(
+      storeOver(w.store, { clock: w.clock, fate: this.#fate, turn: () => life.turn() }),
+    );
     const bus = eventBus(w);
     const writer = eventWriter({
       append: (drafts) => store.events.append(drafts),

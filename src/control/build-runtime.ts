@@ -119,7 +119,7 @@ function replicasOf(
 
 /** What sandboxes run on, and how they are reached and ended. */
 export function buildRuntime({ config, remote, host, version, logger }: ControlDeps, foundation: Foundation) {
-  const { replica, replicas, clock, store, providers, settings, publisher, find } = foundation;
+  const { replica, replicas, roles, clock, store, providers, settings, publisher, find } = foundation;
   const { sandboxes, workers, pool } = store;
   const fleet = fleetOf({ config, store, providers, remote, host, version, clock, logger });
   settings.hasPreviews = (sandbox) => hasPreviews(providers, sandbox, fleet.can);
@@ -141,6 +141,7 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
     sessions,
     spawns,
     replica,
+    replicas,
     clock,
     logger,
   });
@@ -158,7 +159,7 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
   const access = new SandboxAccess({ sandboxes, find, runtimes, sessions, liveness });
   const probes = new Probes({ providers, publisher, clock, logger });
   const remoteStatus = new RemoteStatus({ sandboxes, runtimes, destroyer, liveness, clock, logger });
-  const reaper = new Reaper({ sandboxes, destroyer, clock, logger });
+  const reaper = new Reaper({ sandboxes, destroyer, roles, clock, logger });
   return {
     fleet,
     vms,

@@ -67,6 +67,7 @@ export class Background {
       await deps.replicas.start();
       await deps.clockWatch.start();
       if (this.#stopped) return;
+      deps.roles.watch('upkeep', { gained: () => this.#gained() });
       deps.reaper.start();
       deps.housekeeping.start();
       deps.runtimeWatch.start();
@@ -102,11 +103,20 @@ export class Background {
     deps.vms.closeAll();
   }
 
+  /** Another replica had the role until now: what it left is looked at without waiting. */
+  #gained(): void {
+    this.#deps.reaper.wake();
+    if (!this.#timer) return;
+    this.#timer.cancel();
+    void this.#reconcile(true);
+  }
+
   async #reconcile(atStart: boolean): Promise<void> {
-    await this.#deps.reconciler.run({ atStart });
-    if (this.#stopped) return;
-    const { clock, settings } = this.#deps;
-    this.#timer = clock.after(settings.reconcileEveryMs, () => void this.#reconcile(false));
+    const { reconciler, roles, clock, settings } = this.#deps;
+    this.#timer = undefined;
+    if (roles.holds('upkeep')) await reconciler.run({ atStart });
+    if (!this.#stopped)
+      this.#timer = clock.after(settings.reconcileEveryMs, () => void this.#reconcile(false));
   }
 
   async #prewarm(): Promise<void> {

@@ -5,6 +5,7 @@ import { MOST_LISTED } from '../../schema/exec.ts';
 import type { Store } from '../../store/store.ts';
 import { Periodic } from '../async/periodic.ts';
 import type { Settings } from '../records/settings.ts';
+import type { Roles } from '../runtime/roles.ts';
 
 const EVERY_MS = 60_000;
 const CLAIMS_KEPT_MS = 24 * 3_600_000;
@@ -17,6 +18,7 @@ const EXECS_KEPT = 100_000;
 
 export interface HousekeepingDeps {
   store: Store;
+  roles: Pick<Roles, 'holds'>;
   settings: Pick<
     Settings,
     'endedRetentionMs' | 'mostEnded' | 'eventRetention' | 'auditRetentionMs' | 'mostAudited'
@@ -43,7 +45,8 @@ export class Housekeeping {
   }
 
   async #tidy(): Promise<void> {
-    const { store, settings, clock, logger } = this.#deps;
+    const { store, roles, settings, clock, logger } = this.#deps;
+    if (!roles.holds('upkeep')) return;
     const { endedRetentionMs, mostEnded, eventRetention, auditRetentionMs, mostAudited } = settings;
     const ago = (ms: number) => new Date(clock.now() - ms).toISOString();
     try {

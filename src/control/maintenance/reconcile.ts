@@ -37,7 +37,7 @@ export interface ReconcileDeps {
   providers: ProviderSet;
   publisher: Publisher;
   spawns: InFlightSpawns;
-  replicas: Pick<Replicas, 'isAlive'>;
+  replicas: Pick<Replicas, 'areSeveral' | 'isAlive'>;
   destroyer: Destroyer;
   liveness: LivenessChecker;
   rollback: Rollback;
@@ -60,7 +60,10 @@ export class Reconciler {
     this.#deps = deps;
   }
 
-  /** Compares everything once; at the start young runtimes too, as none can belong to this process. Never rejects. */
+  /**
+   * Compares everything once; at the start young runtimes too, as nobody can be starting them, unless other processes share the
+   * store. Never rejects.
+   */
   async run({ atStart }: { atStart: boolean }): Promise<void> {
     const { providers, logger } = this.#deps;
     const compared = providers.all.map((provider) =>
@@ -137,7 +140,7 @@ export class Reconciler {
       this.#deps.vms.sweep(provider.kind),
       ...ours.map((row) => this.#background.run(() => this.#row(row, alive.has(identity(runtimeOf(row)))))),
       ...orphans
-        .filter((runtime) => atStart || !this.#isYoung(runtime, seen))
+        .filter((runtime) => (atStart && !this.#deps.replicas.areSeveral) || !this.#isYoung(runtime, seen))
         .map((runtime) => this.#background.run(() => this.#orphan(provider, runtime))),
     ]);
   }
@@ -160,11 +163,12 @@ export class Reconciler {
   }
 
   async #row(row: SandboxRecord, alive: boolean): Promise<void> {
-    const { destroyer, liveness } = this.#deps;
+    const { destroyer, liveness, replicas } = this.#deps;
     if (row.state === 'creating') {
       await this.#unfinished(row);
     } else if (row.state === 'destroying') {
-      destroyer.finishLater(row);
+      if (replicas.areSeveral) destroyer.takeOver(row);
+      else destroyer.finishLater(row);
     } else if (!alive || row.state === 'unhealthy') {
       await liveness.check(row.id);
     }

@@ -13,6 +13,7 @@ import { EventLoopYield } from '../async/event-loop-yield.ts';
 import { KeyedQueue } from '../async/keyed-queue.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { InFlightSpawns } from './in-flight-spawns.ts';
+import type { Replicas } from './replicas.ts';
 import type { Runtime, Runtimes } from './runtimes.ts';
 
 /** Concurrent ends by lane, so that a worker that hangs delays no other. Lost runtimes only wait for commits. */
@@ -32,6 +33,7 @@ export interface DestroyDeps {
   spawns: InFlightSpawns;
   /** The id of this process in rows that it ends. */
   replica: string;
+  replicas: Pick<Replicas, 'isAlive'>;
   clock: Clock;
   logger: Logger;
 }
@@ -105,6 +107,12 @@ export class Destroyer {
   /** The same in the background; runs once, however often it is called. */
   finishLater(row: SandboxRecord): void {
     if (!this.#stopped) this.#background.run(laneOf(row), row.id, () => this.finish(row));
+  }
+
+  /** Finishes a marked row that nobody is ending: its replica has died, or this process did not learn that it marked it. */
+  takeOver(row: SandboxRecord): void {
+    const isUnderWay = this.#works.has(row.id) || this.#retries.has(row.id);
+    if (!isUnderWay && !this.#deps.replicas.isAlive(row.replica_id)) this.finishLater(row);
   }
 
   /** Retries a `destroying` row after 1 s, 2 s, 4 s … 60 s. */

@@ -41,14 +41,18 @@ export class Roles {
     this.#deps = deps;
   }
 
+  /** Whether other processes share the store, so that a role may move. */
+  get areShared(): boolean {
+    return this.#deps.store.replicas.isShared;
+  }
+
   /**
    * Whether this process may act in the role now. Ask before each step, such as each row of a round: the answer becomes false
    * when the store does not answer. Always true where nobody shares the store.
    */
   holds(name: RoleName): boolean {
-    const { store, clock } = this.#deps;
-    if (!store.replicas.isShared) return true;
-    return this.#held.has(name) && clock.monotonic() < this.#until;
+    if (!this.areShared) return true;
+    return this.#held.has(name) && this.#deps.clock.monotonic() < this.#until;
   }
 
   /** Calls `gained` at once if the role is there already. Where nobody shares the store, `gained` is called at the start. */
@@ -102,10 +106,10 @@ export class Roles {
 
   /** From `since` on the process has exactly these roles. */
   #keep(since: number, names: readonly RoleName[]): void {
-    const { clock, store } = this.#deps;
+    const { clock } = this.#deps;
     this.#until = Math.max(this.#until, since + TERM_MS);
     this.#lapse?.cancel();
-    if (store.replicas.isShared && names.length > 0)
+    if (this.areShared && names.length > 0)
       this.#lapse = clock.after(this.#until - clock.monotonic(), () => this.#keep(0, []));
     for (const name of ROLES) {
       if (names.includes(name)) this.#gain(name);

@@ -1,5 +1,6 @@
 // Monitors sandboxes of other workers and sets their rows by lease and heartbeat. Only the control plane declares a
-// sandbox lost; the worker has ended it by then.
+// sandbox lost; the worker has ended it by then. Of several control planes on a store one judges, and finishes what dead ones
+// were starting or ending; all learn what workers can do.
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { LeaseRecord, WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
@@ -9,6 +10,7 @@ import { Periodic } from '../async/periodic.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
 import type { Replicas } from '../runtime/replicas.ts';
+import type { Roles } from '../runtime/roles.ts';
 import type { Rollback } from '../runtime/rollback.ts';
 import type { Fleet } from './fleet.ts';
 import { isStale } from './worker-terms.ts';
@@ -24,6 +26,7 @@ export interface LeaseMonitorDeps {
   store: { workers: Pick<WorkerStore, 'list'>; sandboxes: SandboxStore };
   spawns: InFlightSpawns;
   replicas: Pick<Replicas, 'isAlive'>;
+  roles: Pick<Roles, 'holds'>;
   destroyer: Destroyer;
   liveness: { isSilent(id: string): boolean };
   rollback: Rollback;
@@ -35,7 +38,6 @@ export class LeaseMonitor {
   readonly #deps: LeaseMonitorDeps;
   readonly #abandoned = new KeyedQueue(() => ABANDONED_AT_ONCE);
   readonly #checks: Periodic;
-  #atStart = true;
 
   constructor(deps: LeaseMonitorDeps) {
     this.#deps = deps;
@@ -53,30 +55,31 @@ export class LeaseMonitor {
   }
 
   async #check(): Promise<void> {
-    const atStart = this.#atStart;
-    this.#atStart = false;
-    await this.#look(atStart).catch((error: unknown) =>
+    await this.#look().catch((error: unknown) =>
       this.#deps.logger.warn({ err: error }, 'Could not check leases; retrying.'),
     );
   }
 
-  async #look(atStart: boolean): Promise<void> {
-    const { fleet, store } = this.#deps;
-    const leases = await fleet.leases.list();
-    if (leases.length === 0) return;
+  async #look(): Promise<void> {
+    const { fleet, store, roles } = this.#deps;
     const all = await store.workers.list();
     fleet.learn(all);
+    if (!roles.holds('upkeep')) return;
     const workers = new Map(all.map((worker) => [worker.id, worker]));
-    for (const lease of leases) await this.#judge(lease, workers.get(lease.holder_id), atStart);
+    for (const lease of await fleet.leases.list()) {
+      if (!roles.holds('upkeep')) return;
+      await this.#judge(lease, workers.get(lease.holder_id));
+    }
   }
 
-  async #judge(lease: LeaseRecord, worker: WorkerRecord | undefined, atStart: boolean): Promise<void> {
+  async #judge(lease: LeaseRecord, worker: WorkerRecord | undefined): Promise<void> {
     const { store, destroyer, fleet } = this.#deps;
     const row = await store.sandboxes.get(lease.resource_id);
     const overMs = fleet.leases.overMs(lease);
     if (row?.state === 'creating') this.#abandoned.run(row.worker_id, row.id, () => this.#unfinished(row.id));
     else if (row?.state === 'destroying') {
-      if (atStart || overMs >= LOST_AFTER_MS) destroyer.finishLater(row);
+      if (overMs >= LOST_AFTER_MS) destroyer.finishLater(row);
+      else destroyer.takeOver(row);
     } else if (row && overMs >= LOST_AFTER_MS) await this.#lost(row, lease);
     else if (row) await this.#settle(row, overMs < 0 && this.#isFound(row, worker) ? 'running' : 'unhealthy');
   }

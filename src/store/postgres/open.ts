@@ -84,7 +84,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       idempotency: idempotencyStore(work),
       audit: auditStore(work, ids),
       clock: clockStore(work),
-      replicas: replicaStore(own),
+      // A process that died may have left events without ids.
+      replicas: replicaStore(own, () => numbering.request()),
       roles: roleStore(own),
       tickets: ticketStore(work),
       ping: createPing(work, clock),

@@ -37,7 +37,8 @@ const RELEASE: Statement = {
 
 type Row = ReplicaRecord & { role: RoleName | null; holder: string | null };
 
-export function replicaStore(own: OwnConnection): ReplicaStore {
+/** `upkept` is called each second in the process that has the role `upkeep`. */
+export function replicaStore(own: OwnConnection, upkept: () => void): ReplicaStore {
   return {
     isShared: true,
     beat: async ({ id, url, version, config_print, started_at }) => {
@@ -47,6 +48,7 @@ export function replicaStore(own: OwnConnection): ReplicaStore {
         if (role === null) signs.replicas.push(replica);
         else signs.roles.push(roleOf(role, holder, replica.beats));
       }
+      if (signs.roles.some(({ name, holder }) => name === 'upkeep' && holder === id)) upkept();
       return signs;
     },
     remove: async (id) => void (await own.run({ ...REMOVE, values: [id] })),

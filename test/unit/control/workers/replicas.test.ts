@@ -1,6 +1,6 @@
 // Seeded runs of three control planes and three workers over one store: replicas that are killed, or frozen between two steps
 // and thawed later, calls of the store that are delayed, done without an answer or done late, a store that is away for seconds,
-// lines to workers that are cut. Each replica does all the work that one server does. After each step: no sandbox runs twice,
+// lines to workers that are cut, roles that two replicas believe to have. After each step: no sandbox runs twice,
 // none that has ended runs, leases are those of live rows, limits hold, and what was answered with success is there.
 import { expect, it } from 'vitest';
 import { simulated } from '../../../../proof/simulated.ts';
@@ -64,4 +64,34 @@ it('leaves a spawn of another replica alone while that replica is alive, and end
   await refused;
   expect(workers.flatMap(({ provider }) => [...provider.runtimes.values()])).toHaveLength(1);
   expect(await second!.control.sandboxes.list({}, api)).toMatchObject({ sandboxes: [{ state: 'running' }] });
+});
+
+it('moves the upkeep when its replica freezes, and ends what expired and what that one was ending', async () => {
+  const { w, workers, replicas } = await calm(2);
+  const [first, second] = replicas;
+  const spawn = async (ttl: string) => {
+    const spawning = second!.control.sandboxes.spawn({ ttl }, api, {}, forever);
+    await w.clock.advance(3000);
+    return (await spawning).id;
+  };
+  const expiring = await spawn('60s');
+  const ending = await spawn('1h');
+  for (const { provider } of workers) {
+    const { destroy } = provider;
+    provider.destroy = async (...given) => {
+      await w.clock.sleep(3000);
+      return destroy(...given);
+    };
+  }
+  first!.control.sandboxes.destroy(ending, api).catch(() => undefined);
+  await w.clock.advance(1000);
+  expect(await w.store.sandboxes.get(ending)).toMatchObject({ state: 'destroying' });
+  first!.freeze();
+  await w.clock.advance(8000);
+  expect(await w.store.sandboxes.get(ending)).toMatchObject({ state: 'destroying' });
+  await w.clock.advance(20_000);
+  expect(await w.store.sandboxes.get(ending)).toMatchObject({ state: 'destroyed' });
+  expect(await w.store.sandboxes.get(expiring)).toMatchObject({ state: 'running' });
+  await w.clock.advance(40_000);
+  expect(await w.store.sandboxes.get(expiring)).toMatchObject({ end_reason: 'expired' });
 });
