@@ -10,7 +10,7 @@ import { ERROR_TABLE } from '../../src/domain/errors.ts';
 export default class WorkerDrain extends ClientCommand {
   static override summary = 'Stop assigning sandboxes to a worker.';
   static override description =
-    `Its sandboxes keep running. The drain lasts until --undo, also across heartbeats and restarts. \`local\`, the server itself, can be drained too. With --wait the command ends when the worker holds no sandboxes; after --timeout it names those that are left and exits with ${ERROR_TABLE.timeout.exit}, and the drain stays in force. Needs the admin key.`;
+    `Its sandboxes keep running. The drain lasts until --undo, also across heartbeats and restarts. \`local\`, the server itself, can be drained too. With --wait the command ends when the worker holds no sandboxes, prewarmed ones included; after --timeout it names those that are left and exits with ${ERROR_TABLE.timeout.exit}, and the drain stays in force. Needs the admin key.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> edge-1',
     '<%= config.bin %> <%= command.id %> edge-1 --wait --timeout 30m',
@@ -21,7 +21,7 @@ export default class WorkerDrain extends ClientCommand {
     ...ClientCommand.flags,
     undo: Flags.boolean({ description: 'Assign sandboxes again.' }),
     wait: Flags.boolean({
-      description: 'Wait until the worker holds no sandboxes.',
+      description: 'Wait until the worker holds no sandboxes, prewarmed ones included.',
       exclusive: ['undo'],
     }),
     timeout: Flags.string({

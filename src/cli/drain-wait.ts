@@ -37,7 +37,7 @@ export async function drained(wait: DrainWait, worker_id: string, signal: AbortS
       if (signal.aborted || !isAway(error) || clock.monotonic() - (last?.at ?? start) > AWAY_MS) throw error;
     });
     if (answer) {
-      if (answer.active_sandboxes === 0) return answer;
+      if (answer.active_sandboxes + prewarmedOn(answer) === 0) return answer;
       wait.progress(answer);
       last = { worker: answer, at: clock.monotonic() };
     }
@@ -46,6 +46,20 @@ export async function drained(wait: DrainWait, worker_id: string, signal: AbortS
     await clock.sleep(Math.min(EVERY_MS, leftMs), signal);
   }
 }
+
+/** They end with the drain. A server of an earlier version does not count them. */
+const prewarmedOn = ({ prewarmed_sandboxes = 0 }: Partial<Worker>): number => prewarmed_sandboxes;
+
+/** `2 sandboxes and 1 prewarmed sandbox`. */
+function held(worker: Worker): string {
+  const { active_sandboxes: active } = worker;
+  const prewarmed = prewarmedOn(worker);
+  const parts = [counted(active, 'sandbox'), counted(prewarmed, 'prewarmed sandbox')];
+  if (prewarmed === 0) return parts[0] as string;
+  return active === 0 ? (parts[1] as string) : parts.join(' and ');
+}
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 'es'}`;
 
 /** A server that restarts keeps the drain. */
 function isAway(error: unknown): boolean {
@@ -60,14 +74,16 @@ async function stillThere(
 ): Promise<ServiceError> {
   const page = await client.page({ worker_id, limit: NAMED }, { signal }).catch(() => undefined);
   const sandboxes = page?.sandboxes.map(({ id }) => id) ?? [];
-  const left = worker?.active_sandboxes;
-  const count = left === undefined ? 'sandboxes' : left === 1 ? '1 sandbox' : `${left} sandboxes`;
+  const counts = worker && {
+    active_sandboxes: worker.active_sandboxes,
+    prewarmed_sandboxes: prewarmedOn(worker),
+  };
   return new ServiceError(
     'timeout',
-    `Worker ${worker_id} still holds ${count} after ${formatDuration(timeoutMs)}.`,
+    `Worker ${worker_id} still holds ${worker ? held(worker) : 'sandboxes'} after ${formatDuration(timeoutMs)}.`,
     {
       remedy: `Wait again, or end them: \`svc sandbox list --worker ${worker_id}\` shows all. The drain stays in force.`,
-      details: { ...(left !== undefined && { active_sandboxes: left }), sandboxes },
+      details: { ...counts, sandboxes },
     },
   );
 }
@@ -80,8 +96,7 @@ export async function waitOnTerminal(
 ): Promise<Worker | undefined> {
   const clock = realClock();
   const shown = stageLineOn(process.stderr, () => clock.monotonic());
-  const progress = ({ active_sandboxes: left }: Worker) =>
-    shown.show(line`Waiting for ${left} ${left === 1 ? 'sandbox' : 'sandboxes'} on ${worker_id}`);
+  const progress = (worker: Worker) => shown.show(line`Waiting for ${held(worker)} on ${worker_id}`);
   return interruptible<Worker | undefined>(
     (signal) => drained({ client, clock, timeoutMs, progress }, worker_id, signal),
     () => undefined,

@@ -52,6 +52,7 @@ export function workerFacts(worker: Worker): string {
     ['providers', worker.providers.join(', ')],
     ['capabilities', worker.capabilities.join(', ')],
     ['sandboxes', sandboxesOf(worker)],
+    ['prewarmed', worker.prewarmed_sandboxes],
     ['free', worker.free_sandboxes ?? 'unknown'],
     ['by provider', providersOf(worker)],
     ['labels', labelsOf(worker)],

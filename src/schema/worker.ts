@@ -79,6 +79,10 @@ export const Worker = Type.Object(
     rpc_url: Type.Optional(Type.String()),
     version: Type.Optional(Type.String()),
     active_sandboxes: Type.Integer({ description: 'Sandboxes on the worker that have not ended.' }),
+    prewarmed_sandboxes: Type.Integer({
+      description:
+        'Prewarmed sandboxes on the worker that start, are ready or end. They leave it its capacity.',
+    }),
     active_by_provider: Type.Record(Type.String({ pattern: '^[\\s\\S]*$' }), Type.Integer(), {
       description: 'The same by provider; providers without sandboxes are left out.',
     }),

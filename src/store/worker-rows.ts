@@ -21,6 +21,7 @@ export interface WorkerRow {
   updated_at: string;
   /** Sandboxes that have not ended, by provider, as a JSON object. */
   active: string;
+  prewarmed: number;
 }
 
 /** The columns that a heartbeat sets; null leaves a value as it was. An empty `rpc_url` clears the address. */
@@ -60,6 +61,7 @@ export function fromWorkerRow(row: WorkerRow): WorkerRecord {
     updated_at,
     active_sandboxes: counts.reduce((sum, [, count]) => sum + count, 0),
     active_by_provider: Object.fromEntries(counts),
+    prewarmed_sandboxes: row.prewarmed,
     ...(rpc_url !== null && { rpc_url }),
     ...(version !== null && { version }),
   };

@@ -128,6 +128,14 @@ export function warm({ store, put }: Given): void {
     expect(await at(placed({ remote: false }))).toBe('local');
     await store().workers.drain('local', true, stamp());
     expect(await store().workers.remove('w1')).toBe('busy');
+    const held = (await store().workers.list()).map((each) => [each.id, each.prewarmed_sandboxes]);
+    expect(held).toEqual([
+      ['w0', 0],
+      ['w1', 2],
+      ['w2', 2],
+    ]);
+    for (const { id } of await store().warm.all()) await store().warm.remove(id);
+    expect(await store().workers.get('w1')).toMatchObject({ prewarmed_sandboxes: 0, active_sandboxes: 0 });
   });
 
   it('holds a lease that its worker renews, and releases it at its end', async () => {

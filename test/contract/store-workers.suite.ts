@@ -29,7 +29,7 @@ export function workers({ store }: Given): void {
     const made = await heard('w1');
     expect(made).toEqual({
       ...REMOTE,
-      ...{ id: 'w1', drain: false, active_sandboxes: 0, active_by_provider: {} },
+      ...{ id: 'w1', drain: false, active_sandboxes: 0, active_by_provider: {}, prewarmed_sandboxes: 0 },
       ...{ last_heartbeat: stamp(), created_at: stamp(), updated_at: stamp() },
     });
     const next = await heard('w1', { status: 'draining', capacity: { vcpus: 0 } }, stamp(5));

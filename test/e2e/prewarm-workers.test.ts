@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
 import { agents } from '../support/checks/auditor.ts';
 import { describeWith } from '../support/requires.ts';
+import { runCli } from '../support/servers/run-cli.ts';
 import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
@@ -67,6 +68,16 @@ describeWith(['unshare'], 'ready sandboxes on workers', () => {
     await until('its lifetime ends it', async () => running('w1') === 2, WAIT_MS);
     const { end_reason } = await client.get(taken.id).catch(({ details }) => details);
     expect(end_reason).toBe('expired');
+  });
+
+  it('are waited for by a drain of their worker', async () => {
+    const drain = (...more: string[]) =>
+      runCli(['worker', 'drain', 'w1', '--server', server.url, ...more], server.env);
+    expect(await client.workers.get('w1')).toMatchObject({ active_sandboxes: 0, prewarmed_sandboxes: 2 });
+    expect(await drain('--wait', '--timeout', '1m')).toMatchObject({ code: 0 });
+    expect(running('w1')).toBe(0);
+    await drain('--undo');
+    await untilReady({ w1: 2 });
   });
 
   it('move to another worker when theirs drains', async () => {

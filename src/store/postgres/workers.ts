@@ -10,7 +10,7 @@ import type { Work } from './work.ts';
 const SELECT = `SELECT id, hostname, status, providers, capabilities, labels, max_sandboxes, memory_mb, vcpus, rpc_url, version,
   last_heartbeat, drain, created_at, updated_at, (SELECT coalesce(json_object_agg(provider, count), '{}')::text FROM
     (SELECT provider, sum(active)::bigint AS count FROM active_counts WHERE worker_id = workers.id GROUP BY provider) AS each)
-    AS active FROM workers`;
+    AS active, (SELECT count(*) FROM warm_sandboxes WHERE worker_id = workers.id) AS prewarmed FROM workers`;
 const GET: Statement = { name: 'worker', text: `${SELECT} WHERE id = $1` };
 const LIST: Statement = { name: 'workers', text: `${SELECT} ORDER BY id` };
 const HEARTBEAT: Statement = {

@@ -27,16 +27,14 @@ const COUNTS = `CASE id WHEN 'local'
   THEN (SELECT json_group_object(provider, here.active - coalesce(remote.active, 0))
     FROM active_counts AS here LEFT JOIN (${BY_PROVIDER} GROUP BY provider) AS remote USING (provider))
   ELSE (SELECT json_group_object(provider, active) FROM (${BY_PROVIDER} AND worker_id = workers.id GROUP BY provider)) END`;
-const SELECT = `SELECT workers.*, ${COUNTS} AS active FROM workers`;
+const PREWARMED = '(SELECT count(*) FROM warm_sandboxes WHERE worker_id = workers.id) AS prewarmed';
+const SELECT = `SELECT workers.*, ${COUNTS} AS active, ${PREWARMED} FROM workers`;
 
 export function workerStore(db: Database, work: Executor): WorkerStore {
   const get = db.prepare<[string], WorkerRow>(`${SELECT} WHERE id = ?`);
   const list = db.prepare<[], WorkerRow>(`${SELECT} ORDER BY id`);
   const drain = db.prepare('UPDATE workers SET drain = @drain, updated_at = @at WHERE id = @id');
   const remove = db.prepare('DELETE FROM workers WHERE id = ?');
-  const prewarmed = db
-    .prepare<[string], number>('SELECT count(*) FROM warm_sandboxes WHERE worker_id = ?')
-    .pluck();
   const heard = hearing(db);
   const draining = db.transaction((id: string, wanted: boolean, at: string) => {
     drain.run({ id, drain: Number(wanted), at });
@@ -45,7 +43,8 @@ export function workerStore(db: Database, work: Executor): WorkerStore {
   const removing = db.transaction((id: string) => {
     const row = get.get(id);
     if (!row) return 'absent';
-    if (fromWorkerRow(row).active_sandboxes > 0 || (prewarmed.get(id) ?? 0) > 0) return 'busy';
+    const { active_sandboxes, prewarmed_sandboxes } = fromWorkerRow(row);
+    if (active_sandboxes + prewarmed_sandboxes > 0) return 'busy';
     remove.run(id);
     return 'removed';
   });
@@ -142,7 +141,7 @@ function ableWorkers(db: Database) {
     Omit<PlacementCandidate, 'has_image'> & Pick<WorkerRow, 'labels'> & { has_image: number }
   >(
     `SELECT id, labels, max_sandboxes, (SELECT count(*) ${REMOTE} AND worker_id = workers.id) AS active,
-       (SELECT count(*) FROM warm_sandboxes WHERE worker_id = workers.id) AS prewarmed,
+       ${PREWARMED},
        EXISTS (SELECT 1 FROM json_each(images) WHERE value IN (SELECT value FROM json_each(@images))) AS has_image
        FROM workers
        WHERE id <> 'local' AND drain = 0 AND status = 'online' AND rpc_url IS NOT NULL AND last_heartbeat > @heartbeat_after

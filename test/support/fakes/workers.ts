@@ -52,6 +52,7 @@ function fakeWorker(id: string): Worker {
       capacity: { max_sandboxes: 0, memory_mb: 0, vcpus: 1 },
       active_sandboxes: 0,
       active_by_provider: {},
+      prewarmed_sandboxes: 0,
       labels: {},
       stale: false,
     },

@@ -11,7 +11,8 @@ import type { StoredClaim } from './claims.ts';
 import type { PoolTables } from './pool.ts';
 
 /** A worker without what is counted, and with the images that only placement sees. */
-export type KeptWorker = Omit<WorkerRecord, 'active_sandboxes' | 'active_by_provider'> & { images: string[] };
+type Counted = 'active_sandboxes' | 'active_by_provider' | 'prewarmed_sandboxes';
+export type KeptWorker = Omit<WorkerRecord, Counted> & { images: string[] };
 
 export interface Tables extends PoolTables {
   sandboxes: Map<string, SandboxRecord>;

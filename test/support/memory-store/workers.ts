@@ -95,7 +95,11 @@ function use(tables: Tables, id: string) {
   const active_by_provider: Record<string, number> = {};
   for (const { worker_id, provider } of active(tables))
     if (worker_id === id) active_by_provider[provider] = (active_by_provider[provider] ?? 0) + 1;
-  return { active_sandboxes: activeOn(tables, id), active_by_provider };
+  return {
+    active_sandboxes: activeOn(tables, id),
+    active_by_provider,
+    prewarmed_sandboxes: prewarmedOn(tables, id),
+  };
 }
 
 const activeOn = (tables: Tables, id: string) =>

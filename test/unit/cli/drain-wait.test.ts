@@ -7,14 +7,18 @@ import { fakeClock } from '../../support/fakes/ports.ts';
 
 const NEVER = new AbortController().signal;
 
-/** A worker with so many sandboxes at each question; an error is thrown, and the last answer repeated. */
-function waiting(answers: (number | ServiceError)[], timeoutMs?: number) {
+/** A worker with so many sandboxes at each question, and those prewarmed; an error is thrown, and the last answer repeated. */
+function waiting(
+  answers: (number | [active: number, prewarmed: number] | ServiceError)[],
+  timeoutMs?: number,
+) {
   const clock = fakeClock();
   const seen: number[] = [];
   const get = async () => {
     const next = answers.length > 1 ? answers.shift() : answers[0];
     if (next instanceof ServiceError) throw next;
-    return { id: 'w1', active_sandboxes: next, drain: true } as Worker;
+    const [active_sandboxes, prewarmed_sandboxes] = Array.isArray(next) ? next : [next];
+    return { id: 'w1', active_sandboxes, prewarmed_sandboxes, drain: true } as Worker;
   };
   const page = async ({ worker_id, limit }: { worker_id?: string; limit?: number }) => {
     expect([worker_id, limit]).toEqual(['w1', 5]);
@@ -46,9 +50,32 @@ it('names what is left when the time is over', async () => {
   expect(seen).toEqual([7, 7, 7]);
 });
 
+it('waits for prewarmed sandboxes that are ending', async () => {
+  const { clock, seen, result } = waiting([
+    [1, 2],
+    [0, 1],
+    [0, 0],
+  ]);
+  await clock.advance(0);
+  await clock.advance(2000);
+  expect(await result).toMatchObject({ active_sandboxes: 0, prewarmed_sandboxes: 0 });
+  expect(seen).toEqual([1, 0]);
+});
+
+it.each([
+  [[0, 1], '1 prewarmed sandbox', { active_sandboxes: 0, prewarmed_sandboxes: 1 }],
+  [[0, 2], '2 prewarmed sandboxes', { active_sandboxes: 0, prewarmed_sandboxes: 2 }],
+  [[1, 2], '1 sandbox and 2 prewarmed sandboxes', { active_sandboxes: 1, prewarmed_sandboxes: 2 }],
+] as const)('counts %j apart when the time is over', async ([active, prewarmed], words, counts) => {
+  await expect(waiting([[active, prewarmed]], 0).result).rejects.toMatchObject({
+    message: `Worker w1 still holds ${words} after 0s.`,
+    details: counts,
+  });
+});
+
 it('asks once with a timeout of 0', async () => {
   await expect(waiting([1], 0).result).rejects.toMatchObject({
-    message: expect.stringContaining('1 sandbox '),
+    message: expect.stringContaining(' 1 sandbox after'),
   });
 });
 
