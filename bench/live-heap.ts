@@ -31,14 +31,23 @@ interface Answer {
 type Ask = (method: string, params?: object) => Promise<Answer>;
 
 /** `log`: the file that the process's standard error goes to. */
-export async function inspected(log: string): Promise<Inspected> {
+export function inspected(log: string): Promise<Inspected> {
+  return asking(log, read);
+}
+
+/** Has the process collect its garbage; `log` as for `inspected`. */
+export function collectGarbage(log: string): Promise<void> {
+  return asking(log, collect);
+}
+
+async function asking<T>(log: string, work: (ask: Ask) => Promise<T>): Promise<T> {
   const [, address] = ADDRESS.exec(readFileSync(log, 'utf8')) ?? [];
   if (!address) throw new Error('the process has no inspector');
   const inspector = new WebSocket(address);
   const signal = AbortSignal.timeout(DEADLINE_MS);
   try {
     await heard(inspector, 'open', signal);
-    return await read((method, params) => asked(inspector, { method, params }, signal));
+    return await work((method, params) => asked(inspector, { method, params }, signal));
   } finally {
     inspector.close();
   }
@@ -47,11 +56,15 @@ export async function inspected(log: string): Promise<Inspected> {
 async function read(ask: Ask): Promise<Inspected> {
   const evaluated = (expression: string) => ask('Runtime.evaluate', { expression, returnByValue: true });
   const { result } = await evaluated(LOOP_DELAY);
-  // Twice: what only finalizers held goes with the second.
-  for (let turn = 0; turn < 2; turn += 1) await ask('HeapProfiler.collectGarbage');
+  await collect(ask);
   const { usedSize = 0 } = await ask('Runtime.getHeapUsage');
   await evaluated(LOOP_DELAY_ANEW);
   return { heap_mb: usedSize / 1_048_576, loop_delay_p99_ms: Number(result?.value ?? 0) };
+}
+
+/** Twice: what only finalizers held goes with the second. */
+async function collect(ask: Ask): Promise<void> {
+  for (let turn = 0; turn < 2; turn += 1) await ask('HeapProfiler.collectGarbage');
 }
 
 async function asked(inspector: WebSocket, question: object, signal: AbortSignal): Promise<Answer> {

@@ -3,7 +3,8 @@
 import { join } from 'node:path';
 import { withHome } from './folders.ts';
 import { fillDatabase } from './list.ts';
-import { residentMb, settledMb } from './memory-use.ts';
+import { INSPECTED } from './live-heap.ts';
+import { liveMb, residentMb, settledMb } from './memory-use.ts';
 import type { Pair } from './row.ts';
 import { type BenchServer, withServer } from './server.ts';
 
@@ -13,8 +14,8 @@ const FIRST = 100;
 const ENV = { SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare', SVC_DEFAULTS_MAX_SANDBOXES: '0' };
 
 export function heldPairs(root: string): Pair[] {
-  const inServer = (home: string, work: (server: BenchServer) => Promise<number>) =>
-    withServer(root, { home, env: ENV }, work);
+  const inServer = (home: string, work: (server: BenchServer) => Promise<number>, extra = {}) =>
+    withServer(root, { home, env: { ...ENV, ...extra } }, work);
   const idle = (home: string) => inServer(home, ({ pid }) => settledMb(pid, residentMb));
   return [
     {
@@ -44,7 +45,7 @@ export function heldPairs(root: string): Pair[] {
       unit: 'KB',
       warmUps: 0,
       pairs: 3,
-      ours: () => withHome((home) => inServer(home, sessions)),
+      ours: () => withHome((home) => inServer(home, sessions, { NODE_OPTIONS: INSPECTED })),
     },
   ];
 
@@ -58,17 +59,18 @@ export function heldPairs(root: string): Pair[] {
   }
 }
 
-/** Sandboxes are there before and after; a first command opens the session of each. */
-async function sessions({ client, pid }: BenchServer): Promise<number> {
+/** Sandboxes are there before and after; a first command opens the session of each. Garbage of commands is not counted. */
+async function sessions({ client, pid, home }: BenchServer): Promise<number> {
   const ids: string[] = [];
   while (ids.length < FIRST + SESSIONS) ids.push((await client.spawn({ ttl: '1h', memory_mb: 64 })).id);
   const use = async (some: readonly string[]) => {
     for (const id of some) await client.exec(id, { command: 'true' });
   };
   await use(ids.slice(0, FIRST));
-  const before = await settledMb(pid);
+  const held = () => liveMb({ pid, log: join(home, 'log') });
+  const before = await held();
   await use(ids.slice(FIRST));
-  const each = (((await settledMb(pid)) - before) / SESSIONS) * 1024;
+  const each = (((await held()) - before) / SESSIONS) * 1024;
   for (const id of ids) await client.destroy(id);
   return each;
 }

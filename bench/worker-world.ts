@@ -4,6 +4,8 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '../src/client/client.ts';
 import { cleanEnv } from './clean-env.ts';
+import { INSPECTED } from './live-heap.ts';
+import type { InspectedProcess } from './memory-use.ts';
 import { type BenchServer, endSandboxes, withServer } from './server.ts';
 
 /** `tls` is called over TLS. */
@@ -28,17 +30,18 @@ export function withWorkers<T>(
   root: string,
   home: string,
   work: (world: WorkerWorld) => Promise<T>,
+  extra: Record<string, string> = {},
 ): Promise<T> {
   const tls = certificate(home);
   const trusts = { SVC_WORKER_TLS_CA_FILE: tls.cert };
   const own = { SVC_WORKER_TLS_CERT_FILE: tls.cert, SVC_WORKER_TLS_KEY_FILE: tls.key };
-  return withServer(root, { home, env: { ...RUNNER, ...SECRET, ...trusts } }, async (server) => {
+  return withServer(root, { home, env: { ...RUNNER, ...SECRET, ...trusts, ...extra } }, async (server) => {
     const { client } = server;
     const children = new Map<WorkerName, ChildProcess>();
     const spawn: WorkerWorld['spawn'] = async (on, count) => {
       if (on !== 'local') {
         for (const each of ['local', ...children.keys()]) await client.workers.drain(each);
-        children.set(on, start(root, server, on, on === 'tls' ? own : {}));
+        children.set(on, start(root, server, on, { ...(on === 'tls' && own), ...extra }));
         await registered(client, on);
       }
       return spawnOn(client, on, count);
@@ -51,6 +54,25 @@ export function withWorkers<T>(
       await Promise.all([...children.values()].map(stop));
     }
   });
+}
+
+/** As `withWorkers`, with processes that can be told to collect their garbage: the server's, and that of a worker by name. */
+export function withInspectedWorkers<T>(
+  root: string,
+  home: string,
+  work: (world: WorkerWorld, processes: (name: WorkerName) => InspectedProcess[]) => Promise<T>,
+): Promise<T> {
+  const inspect = { NODE_OPTIONS: INSPECTED };
+  return withWorkers(
+    root,
+    home,
+    (world) =>
+      work(world, (name) => [
+        { pid: world.pid, log: join(home, 'log') },
+        { pid: world.workerPid(name), log: join(home, name, 'log') },
+      ]),
+    inspect,
+  );
 }
 
 /** An elliptic curve, as new certificates have. */

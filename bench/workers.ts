@@ -5,12 +5,12 @@ import { availableParallelism } from 'node:os';
 import { liveEcho } from './container-echo.ts';
 import { MAKE_TEXT, streamedMs, TEXT_MB } from './container-streams.ts';
 import { withHome } from './folders.ts';
-import { settledMb } from './memory-use.ts';
+import { type InspectedProcess, liveMb } from './memory-use.ts';
 import { busyDuring } from './processor-time.ts';
 import { openStream } from './raw-http.ts';
 import type { Pair } from './row.ts';
 import { quantile } from './stats.ts';
-import { type WorkerName, type WorkerWorld, withWorkers } from './worker-world.ts';
+import { type WorkerName, type WorkerWorld, withInspectedWorkers, withWorkers } from './worker-world.ts';
 
 export const WORKER_ROWS = [
   'P37-exec',
@@ -29,6 +29,8 @@ const ECHOES = 100;
 const SESSIONS = 200;
 /** Before them: these bring code and heap to their size. */
 const FIRST = 100;
+/** Sessions close after as long without calls. */
+const IDLE_MS = 60_000;
 const GOES = 3;
 
 export async function withWorkerRows(root: string, measure: (pair: Pair) => Promise<void>): Promise<void> {
@@ -140,21 +142,30 @@ function sessionPair(root: string, name: WorkerName): Pair {
     unit: 'KB',
     warmUps: 0,
     pairs: 3,
-    ours: () => withHome((home) => withWorkers(root, home, (world) => sessionKb(world, name))),
+    ours: () =>
+      withHome((home) =>
+        withInspectedWorkers(root, home, (world, processes) => sessionKb(world, name, processes)),
+      ),
   };
 }
 
-/** Sandboxes are there before and after; a first command opens the session of each. */
-async function sessionKb(world: WorkerWorld, name: WorkerName): Promise<number> {
+/** Sandboxes are there before and after; a first command opens the session of each. Garbage of commands is not counted. */
+async function sessionKb(
+  world: WorkerWorld,
+  name: WorkerName,
+  processes: (name: WorkerName) => InspectedProcess[],
+): Promise<number> {
   const ids = await world.spawn(name, FIRST + SESSIONS);
   const use = async (some: readonly string[]) => {
     for (const id of some) await world.client.exec(id, { command: 'true' });
   };
-  const both = () => Promise.all([settledMb(world.pid), settledMb(world.workerPid(name))]);
+  const both = () => Promise.all(processes(name).map(liveMb));
+  const began = performance.now();
   await use(ids.slice(0, FIRST));
   const before = await both();
   await use(ids.slice(FIRST));
   const after = await both();
+  if (performance.now() - began > IDLE_MS) throw new Error('the first sessions closed before the end');
   const grown = after.map((mb, side) => ((mb - (before[side] ?? 0)) / SESSIONS) * 1024);
   return Math.max(...grown);
 }

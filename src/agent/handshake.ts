@@ -61,7 +61,9 @@ async function tryOnce(deps: HandshakeDeps, signal?: AbortSignal): Promise<Opene
   const tag = withoutZeros(random.bytes(4)).readUInt32LE();
   const hello = new WireWriter().u8(PROTOCOL_VERSION).raw(nonce).u32(0).bytes();
   const frame = encodeFrame({ type: TYPE.HELLO, stream: 0, tag }, hello);
-  stream.write(secret ? Buffer.concat([zeros, secret, frame]) : frame);
+  // Not as one buffer, which would be a copy of the zeros for each session.
+  if (secret) stream.write(zeros);
+  stream.write(secret ? Buffer.concat([secret, frame]) : frame);
   const welcome = await answer(deps, new WelcomeSearch(nonce, tag), signal);
   return welcome && { ...welcome, tag };
 }
@@ -107,7 +109,8 @@ function withoutZeros(bytes: Buffer): Buffer {
   return bytes.map((byte) => byte || 0x5a) as Buffer;
 }
 
-export interface Welcome {
+/** What the agent says of itself. */
+export interface AgentFacts {
   version: number;
   /** The agent's build, at most 200 characters. The sandbox reports it: for the log only. */
   build: string;
@@ -115,6 +118,9 @@ export interface Welcome {
   boot: bigint;
   /** Bits of CAPABILITY; 0 from an older agent. */
   capabilities: number;
+}
+
+export interface Welcome extends AgentFacts {
   /** The bytes behind it: the first ones of the session. */
   rest: Buffer;
 }

@@ -6,7 +6,7 @@ import { ERRNO } from './errno.ts';
 import { AgentFault } from './fault.ts';
 import { FrameParser } from './frame.ts';
 import { FrameWriter } from './frame-writer.ts';
-import type { Welcome } from './handshake.ts';
+import type { AgentFacts } from './handshake.ts';
 import type { Hello } from './hello.ts';
 import {
   ARGUMENTS_MAX,
@@ -37,14 +37,17 @@ const NOT_FOR_HOSTS = CAPABILITY.deadlines;
 
 export interface RelayLinkDeps {
   stream: Duplex;
-  hello: Hello;
-  welcome: Pick<Welcome, 'version' | 'build' | 'boot' | 'capabilities'>;
   streams: Streams;
   /** Writes to the agent. */
   agent: FrameWriter;
   clock: Clock;
   /** Called after frames were sent to the agent. */
   onSent(): void;
+}
+
+interface Opening {
+  hello: Hello;
+  welcome: AgentFacts;
 }
 
 export class RelayLink {
@@ -63,11 +66,10 @@ export class RelayLink {
   #isDoubted = false;
   #timer: Timer | undefined;
 
-  constructor(deps: RelayLinkDeps) {
+  constructor(deps: RelayLinkDeps, { hello, welcome }: Opening) {
     this.#deps = deps;
     this.#heardAt = deps.clock.monotonic();
-    const { stream, hello, welcome } = deps;
-    this.#host = new FrameWriter(stream, hello.tag, () =>
+    this.#host = new FrameWriter(deps.stream, hello.tag, () =>
       this.#finish(new AgentFault('the host does not read')),
     );
     this.ended = new Promise((resolve, reject) => {
@@ -76,11 +78,12 @@ export class RelayLink {
     const { version, build, boot, capabilities } = welcome;
     const answer = new WireWriter().raw(hello.nonce).u8(version).str(build).u64(boot);
     this.#host.send(TYPE.WELCOME, 0, answer.u32(capabilities & ~NOT_FOR_HOSTS).bytes());
-    this.#listen(new FrameParser(hello.tag, (type, id, payload) => this.#take(type, id, payload)));
+    const parser = new FrameParser(hello.tag, (type, id, payload) => this.#take(type, id, payload));
+    this.#listen(parser, hello.rest);
   }
 
-  #listen(parser: FrameParser): void {
-    const { stream, hello, onSent } = this.#deps;
+  #listen(parser: FrameParser, rest: Buffer): void {
+    const { stream, onSent } = this.#deps;
     this.#watch();
     const take = (chunk: Buffer) => {
       this.#heardAt = this.#deps.clock.monotonic();
@@ -94,7 +97,7 @@ export class RelayLink {
     const over = () => this.#finish(undefined);
     stream.on('end', over).on('close', over);
     if (stream.destroyed || stream.readableEnded) over();
-    if (hello.rest.length > 0) take(hello.rest);
+    if (rest.length > 0) take(rest);
     stream.on('data', take).resume();
   }
 

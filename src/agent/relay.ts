@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { FrameWriter } from './frame-writer.ts';
-import type { Welcome } from './handshake.ts';
+import type { AgentFacts } from './handshake.ts';
 import { readHello } from './hello.ts';
 import { RelayLink } from './relay-link.ts';
 import type { Streams } from './streams.ts';
@@ -12,7 +12,7 @@ import type { Streams } from './streams.ts';
 const LINKS_MAX = 64;
 
 export interface RelayDeps {
-  welcome: Pick<Welcome, 'version' | 'build' | 'boot' | 'capabilities'>;
+  welcome: AgentFacts;
   streams: Streams;
   frames: FrameWriter;
   clock: Clock;
@@ -39,16 +39,7 @@ export class Relay {
     this.#links.add(stream);
     let drain = () => {};
     try {
-      const hello = await readHello(stream, this.#deps.clock);
-      const link = new RelayLink({
-        stream,
-        hello,
-        welcome: this.#deps.welcome,
-        streams: this.#deps.streams,
-        agent: this.#deps.frames,
-        clock: this.#deps.clock,
-        onSent: () => this.#holdBack(),
-      });
+      const link = await this.#open(stream);
       if (this.#isWaiting) stream.pause();
       drain = () => link.drain();
       draining?.addEventListener('abort', drain, { once: true });
@@ -61,6 +52,14 @@ export class Relay {
       this.#links.delete(stream);
       stream.destroy();
     }
+  }
+
+  /** A function of its own, because one that waits for the end of the link would keep the opening in memory. */
+  async #open(stream: Duplex): Promise<RelayLink> {
+    const { welcome, streams, frames, clock } = this.#deps;
+    const hello = await readHello(stream, clock);
+    const onSent = () => this.#holdBack();
+    return new RelayLink({ stream, streams, agent: frames, clock, onSent }, { hello, welcome });
   }
 
   /** The session is over. */

@@ -70,7 +70,10 @@ export class Session {
       // A link may be lost without a word, behind a firewall that forgot it for example: the next call opens another.
       onSilent: deps.secret ? undefined : () => void this.fault(new AgentFault('two pings got no answer')),
     });
-    this.relay = new Relay({ welcome: wire, streams: this.#streams, frames: this.#frames, clock, logger });
+    const { version, build, boot, capabilities } = wire;
+    // Without the bytes behind the answer, which would stay in memory as long as the session.
+    const welcome = { version, build, boot, capabilities };
+    this.relay = new Relay({ welcome, streams: this.#streams, frames: this.#frames, clock, logger });
     this.closed = new Promise((resolve) => {
       this.#close = resolve;
     });
