@@ -82,8 +82,10 @@ function loggerOver(shared: Shared, bound: object): Logger {
   const at = (level: LogLevel) => (fields: object, message: string) => {
     if (SEVERITY[level] < SEVERITY[shared.level]) return;
     const all = bound === NOTHING ? fields : { ...bound, ...fields };
-    const copy = withoutOwnNames(redactor.value({ ...all }) as Record<string, unknown>);
-    write(`${JSON.stringify({ level, time: stamp(), ...copy, message: redactor.text(message) })}\n`);
+    const copy = withoutOwnNames(redactor.value(all) as Record<string, unknown>);
+    const between = JSON.stringify(copy).slice(1, -1);
+    const end = JSON.stringify(redactor.text(message));
+    write(`{"level":"${level}","time":"${stamp()}",${between}${between && ','}"message":${end}}\n`);
   };
   return {
     debug: at('debug'),
@@ -106,12 +108,13 @@ function stamps(clock: Clock): () => string {
   };
 }
 
+const OWN_NAMES = ['time', 'level', 'message'];
+
 /** Renames fields that would duplicate a key of the line itself. */
 function withoutOwnNames(fields: Record<string, unknown>): Record<string, unknown> {
-  const own = ['time', 'level', 'message'].filter((name) => name in fields);
-  if (own.length === 0) return fields;
+  if (!OWN_NAMES.some((name) => name in fields)) return fields;
   return Object.fromEntries(
-    Object.entries(fields).map(([key, value]) => [own.includes(key) ? `field_${key}` : key, value]),
+    Object.entries(fields).map(([key, value]) => [OWN_NAMES.includes(key) ? `field_${key}` : key, value]),
   );
 }
 
