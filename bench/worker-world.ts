@@ -56,7 +56,7 @@ export function withWorkers<T>(
   });
 }
 
-/** As `withWorkers`, with processes that can be told to collect their garbage: the server's, and that of a worker by name. */
+/** As `withWorkers`, where the server and the worker of a name collect their garbage on request. */
 export function withInspectedWorkers<T>(
   root: string,
   home: string,
