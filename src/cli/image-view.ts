@@ -1,6 +1,11 @@
 // Images as text for people.
 import type { Image } from '../schema/image.ts';
-import type { ImageBuildReport, ImageListItem, ImageRemoval } from '../schema/image-report.ts';
+import type {
+  ImageBuildReport,
+  ImageListItem,
+  ImagePullReport,
+  ImageRemoval,
+} from '../schema/image-report.ts';
 import type { Snapshot } from '../schema/snapshot.ts';
 import { line } from './print.ts';
 import { facts, sizeText, tableOf } from './render.ts';
@@ -12,6 +17,8 @@ export const STAGE_WORDS: Readonly<Record<string, string>> = {
   check: 'Checking it',
   hash: 'Hashing',
   install: 'Installing',
+  ask: 'Asking the registry',
+  tree: 'Merging the layers',
 };
 
 export const imageTable = tableOf<ImageListItem>(
@@ -23,7 +30,7 @@ export const imageTable = tableOf<ImageListItem>(
     { title: 'source', value: ({ source }) => source },
     { title: 'digest', value: ({ digest }) => digest?.replace('sha256:', '').slice(0, 12) },
   ],
-  'No images. Import one with `svc image import`, or build a disk for microVMs with `svc image build`.',
+  'No images. Pull one with `svc image pull`, import one with `svc image import`, or build a disk for microVMs with `svc image build`.',
 );
 
 export function imageBuiltText(report: ImageBuildReport): string {
@@ -62,6 +69,13 @@ export function imageText(image: Image): string {
 }
 
 export const imagesText = (images: readonly Image[]): string => images.map(imageText).join('\n\n');
+
+export function pulledText({ fetched_bytes, unchanged, ...image }: ImagePullReport): string {
+  const summary = unchanged
+    ? line`${image.name} is up to date.`
+    : line`Pulled ${image.name}: fetched ${sizeText(fetched_bytes)}.`;
+  return `${summary}\n\n${imageText(image)}`;
+}
 
 export function pruneText({ removed, freed_bytes }: ImageRemoval, isTrial: boolean): string {
   const done = isTrial ? 'Would remove' : 'Removed';

@@ -1,21 +1,53 @@
 // The section images of the configuration.
-import type { Static } from 'typebox';
-import { hostText, integer, section } from './config-kinds.ts';
+import { type Static, Type } from 'typebox';
+import { duration, hostText, integer, section, text } from './config-kinds.ts';
 
+const HOST = '[A-Za-z0-9][A-Za-z0-9.-]{0,252}(?::[0-9]{1,5})?';
+const REGISTRY_PATTERN = `^(?:\\*|${HOST}(?:/[a-z0-9._/-]{1,200})?(?:/\\*)?)$`;
+const MIRROR = `https?://${HOST}(?:/[A-Za-z0-9._/-]{0,200})?`;
 const MEBIBYTE = 1024 * 1024;
 const GIBIBYTE = 1024 * MEBIBYTE;
 
-export const ImagesConfig = section('The image store of this machine: `svc image import` fills it.', {
-  path: hostText({
-    description: 'Folder of the store; a file system of its own is best.',
-    defaultText: '/var/lib/svc/images for root, else ~/.svc/images',
-  }),
-  max_image_bytes: integer(
-    16 * GIBIBYTE,
-    MEBIBYTE,
-    1024 * 1024 * GIBIBYTE,
-    'Largest layer of an image in bytes, unpacked.',
-  ),
-  max_entries: integer(1_000_000, 1, 100_000_000, 'Maximum number of files and folders in a layer.'),
-});
+export const ImagesConfig = section(
+  'The image store of this machine: `svc image import` and `svc image pull` fill it.',
+  {
+    path: hostText({
+      description: 'Folder of the store; a file system of its own is best.',
+      defaultText: '/var/lib/svc/images for root, else ~/.svc/images',
+    }),
+    max_image_bytes: integer(
+      16 * GIBIBYTE,
+      MEBIBYTE,
+      1024 * 1024 * GIBIBYTE,
+      'Largest layer of an image in bytes, unpacked.',
+    ),
+    max_entries: integer(1_000_000, 1, 100_000_000, 'Maximum number of files and folders in a layer.'),
+    registries: Type.Array(Type.String({ minLength: 1, pattern: REGISTRY_PATTERN }), {
+      default: ['docker.io', 'ghcr.io', 'quay.io', 'public.ecr.aws', 'mcr.microsoft.com'],
+      description:
+        'Registries that images may be pulled from. ghcr.io/acme/* allows the repositories below a path, ghcr.io/acme/tool one repository, and * every registry. Registries on this machine or in private networks are contacted only if an entry names them. Empty means none.',
+    }),
+    mirrors: Type.Record(
+      Type.String({ pattern: `^${HOST}$` }),
+      Type.String({ pattern: `^${MIRROR}(?:,${MIRROR})*$` }),
+      {
+        additionalProperties: false,
+        default: {},
+        description:
+          'Registries and the base URLs of their mirrors, separated by commas. Mirrors are tried in order, then the registry itself. A path in a URL is put before the name of the repository.',
+      },
+    ),
+    insecure_registries: Type.Array(Type.String({ minLength: 1, pattern: `^${HOST}$` }), {
+      default: [],
+      description:
+        'Registries that are contacted by plain HTTP, as host or host:port. A loopback address in registries is contacted by plain HTTP without this when it does not speak TLS.',
+    }),
+    docker_config: text(
+      '',
+      'Path of a config.json as `docker login` writes it: its auths are the credentials for registries. Credential helpers are not run. Empty means anonymous pulls.',
+    ),
+    pull_timeout: duration('15m', 'Timeout of a pull.'),
+    concurrency: integer(3, 1, 32, 'Maximum number of layers that are fetched at once.'),
+  },
+);
 export type ImagesConfig = Static<typeof ImagesConfig>;

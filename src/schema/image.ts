@@ -23,7 +23,9 @@ export const Image = Type.Object({
   shared_bytes: Type.Integer({ description: 'Bytes in layers that other images of the store use too.' }),
   layers: Type.Array(Type.String(), { description: 'Digests of its unpacked layers, the lowest first.' }),
   files: Type.Integer(),
-  source: Type.String({ description: 'Where it came from: oci, docker-archive or rootfs for files.' }),
+  source: Type.String({
+    description: 'Where it came from: registry, or oci, docker-archive or rootfs for files.',
+  }),
   stored_at: Type.String({ description: 'When it got this name.' }),
   last_used_at: Type.String({ description: 'Last start of a sandbox, to the hour.' }),
   sandboxes: Type.Integer({ description: 'Sandboxes that run on it.' }),

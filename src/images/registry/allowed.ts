@@ -16,6 +16,14 @@ export interface RegistrySettings {
   insecureRegistries: readonly string[];
 }
 
+/** The URLs of `images.mirrors`, which separates them by commas. Those that are not URLs are left out. */
+export function mirrorsOf(texts: Readonly<Record<string, string>>): RegistrySettings['mirrors'] {
+  const lists = Object.entries(texts).map(([registry, urls]) => {
+    return [registry, urls.split(',').filter((url) => URL.canParse(url))] as const;
+  });
+  return Object.fromEntries(lists);
+}
+
 /** Where an image can be had: a registry or a mirror. */
 export interface Endpoint {
   /** The subject of sentences. */

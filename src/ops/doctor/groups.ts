@@ -5,6 +5,7 @@ import type { CheckGroup } from './check.ts';
 import { CONFIGURATION } from './checks/configuration.ts';
 import { DATABASE } from './checks/database.ts';
 import { DEFAULT_PROVIDER } from './checks/default-provider.ts';
+import { IMAGES } from './checks/images.ts';
 import { LEFTOVERS } from './checks/leftovers.ts';
 import { MACHINE } from './checks/machine.ts';
 import { MICROVM } from './checks/microvm.ts';
@@ -29,6 +30,7 @@ const ALWAYS: readonly CheckGroup[] = [
   DEFAULT_PROVIDER,
   CONTAINER,
   USERSPACE,
+  IMAGES,
   MICROVM,
   HOSTED,
   CUSTOM,

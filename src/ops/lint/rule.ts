@@ -12,6 +12,7 @@ export const TOPICS = {
   limits: 'Caps',
   container: 'Containers',
   userspace: 'Userspace',
+  images: 'Images',
   backends: 'Backends elsewhere',
   microvm: 'Virtual machines',
 } as const;

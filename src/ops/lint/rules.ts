@@ -5,6 +5,7 @@ import { BACKEND_RULES } from './rules/backends.ts';
 import { CONTAINER_RULES } from './rules/container.ts';
 import { DATABASE_RULES } from './rules/database.ts';
 import { FILE_RULES } from './rules/file.ts';
+import { IMAGE_RULES } from './rules/images.ts';
 import { LIMIT_RULES } from './rules/limits.ts';
 import { MICROVM_RULES } from './rules/microvm.ts';
 import { RATE_LIMIT_RULES } from './rules/rate-limit.ts';
@@ -20,6 +21,7 @@ export const LINT_RULES: readonly LintRule[] = [
   ...LIMIT_RULES,
   ...CONTAINER_RULES,
   ...USERSPACE_RULES,
+  ...IMAGE_RULES,
   ...BACKEND_RULES,
   ...MICROVM_RULES,
 ];

@@ -88,6 +88,7 @@ export function machine(wrong: Machine = {}): DoctorDeps {
       containerd: { stdout: 'containerd github.com/containerd/containerd 2.2.0 x\n' },
       dockerd: { stdout: 'Docker version 28.2.2, build x\n' },
       bwrap: { stdout: 'bubblewrap 0.11.0\n' },
+      zstd: {},
       ...wrong.programs,
     },
     files: Object.fromEntries(files) as Record<string, string>,

@@ -12,7 +12,13 @@ import { reportText } from '../../../src/cli/copy/copy.ts';
 import { acceptText, backupText, inspectText, restoreText, verifyText } from '../../../src/cli/db-view.ts';
 import { doctorText } from '../../../src/cli/doctor-view.ts';
 import { eventLine } from '../../../src/cli/events.ts';
-import { imageBuiltText, imagesText, imageTable, pruneText } from '../../../src/cli/image-view.ts';
+import {
+  imageBuiltText,
+  imagesText,
+  imageTable,
+  pruneText,
+  pulledText,
+} from '../../../src/cli/image-view.ts';
 import { rehearsalText } from '../../../src/cli/rehearsal-view.ts';
 import type { SvcCommand } from '../../../src/cli/svc-command.ts';
 import { inspectedText, verdictText } from '../../../src/cli/worker-token-view.ts';
@@ -92,6 +98,7 @@ const NOT_CALLED = [
     'image:inspect',
     'image:list',
     'image:prune',
+    'image:pull',
     'image:remove',
     'image:tag',
   ],
@@ -254,6 +261,10 @@ const VIEWS: [string, () => string][] = [
   ],
   ['images', () => imageTable([{ ...IMAGE, provider: 'microvm' }])],
   ['an image of the store', () => imagesText([hostileOf(Image)])],
+  [
+    'a pulled image',
+    () => pulledText({ ...(hostileOf(Image) as Image), fetched_bytes: 1, unchanged: false }),
+  ],
   ['pruned images', () => pruneText({ removed: [H], freed_bytes: 1 }, false)],
   [
     'a rehearsal',

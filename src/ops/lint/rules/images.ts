@@ -1,0 +1,59 @@
+// Rules about the image store and the registries that it pulls from.
+import { isLoopbackHost } from '../../../domain/loopback.ts';
+import { mirrorsOf } from '../../../images/registry/allowed.ts';
+import { entryFindings, findingIf, rulesOf } from '../rule.ts';
+
+const isLoopback = (registry: string) =>
+  URL.canParse(`http://${registry}`) && isLoopbackHost(new URL(`http://${registry}`).hostname);
+
+export const IMAGE_RULES = rulesOf('images', [
+  {
+    id: 'SVC711',
+    key: 'images.registries',
+    title: 'Images may be pulled from every registry.',
+    why: 'Anybody can publish an image in some registry, and a typing error in a name can lead to one.',
+    remedy: 'List the registries or repositories that you trust in images.registries.',
+    example: 'images:\n  registries: [docker.io/library/*, ghcr.io/acme/*]\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { images } }) =>
+      entryFindings(
+        images.registries,
+        (entry) => entry === '*',
+        () => 'Images may be pulled from every registry.',
+      ),
+  },
+  {
+    id: 'SVC712',
+    key: 'images.insecure_registries',
+    title: 'Images are pulled without TLS.',
+    why: 'Anybody on the path to the registry can read the credentials, and can replace the image that a tag leads to.',
+    remedy: 'Give the registry a certificate, and remove it from images.insecure_registries.',
+    example: 'images:\n  insecure_registries: []\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { images } }) =>
+      entryFindings(
+        images.insecure_registries,
+        (entry) => !isLoopback(entry),
+        (entry) => `Images of ${entry} are pulled without TLS.`,
+      ),
+  },
+  {
+    id: 'SVC713',
+    key: 'images.mirrors',
+    title: 'A mirror of a registry is used without TLS.',
+    why: 'A mirror decides which image a tag leads to. Anybody on the path to it can replace the image.',
+    remedy: 'Use an https URL in images.mirrors.',
+    example: 'images:\n  mirrors:\n    docker.io: https://mirror.example\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { images } }) =>
+      findingIf(
+        Object.values(mirrorsOf(images.mirrors))
+          .flat()
+          .map((url) => new URL(url))
+          .some(({ protocol, hostname }) => protocol === 'http:' && !isLoopbackHost(hostname)),
+      ),
+  },
+]);
