@@ -3,6 +3,7 @@
 import { expect } from 'vitest';
 import type { ControlPlane } from '../../src/control/api/control-plane.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
+import type { Provider } from '../../src/providers/provider.ts';
 import type { SandboxRecord } from '../../src/store/store.ts';
 import { seededRandom } from '../../test/support/fakes/ports.ts';
 import type { StoreFate } from '../../test/support/memory-store/shared.ts';
@@ -15,6 +16,9 @@ const CAP = 15;
 const OWNER_CAP = 6;
 const OWNERS = ['ann', 'bob'];
 const REPLICAS = 3;
+/** The template whose sandboxes are prewarmed. */
+const TEMPLATE = 'py';
+const MOST_PREWARMED = 3;
 const WORKER_FATES: Fate[] = ['lost', 'late'];
 const STORE_FATES: StoreFate[] = ['lost', 'late', 'refused'];
 /** How long a worker waits for an answer. */
@@ -27,6 +31,8 @@ export class ReplicaRun {
   /** Ids whose spawn was answered with success, and the latest end that an extension was answered with. */
   readonly spawned = new Map<string, string>();
   readonly #destroyed = new Set<string>();
+  /** Ids that were ready for a spawn of the template, at any time. */
+  readonly #ready = new Set<string>();
   readonly #surprises: unknown[] = [];
   readonly #random: ReturnType<typeof seededRandom>;
   /** Until when nobody reaches the store, by monotonic time. */
@@ -42,6 +48,7 @@ export class ReplicaRun {
     });
     this.w = { ...alone, store: memoryStore({ ...alone, isShared: true }) };
     this.workers = simulatedFleet(this.#balanced());
+    openSessions(this.w, this.workers);
     this.replicas = Array.from({ length: REPLICAS }, () => new Replica(this.w, () => this.#fate()));
   }
 
@@ -53,6 +60,7 @@ export class ReplicaRun {
     await this.#any().control.workers.drain('local', true);
     for (const worker of workers) await worker.restart();
     await w.clock.advance(1000);
+    await this.#any().control.templates.create({ name: TEMPLATE, image: 'host', prewarm: 2 }, api);
     this.#isFaulty = true;
     for (const worker of workers)
       worker.fate = () => (this.roll(8) === 0 ? (WORKER_FATES[this.roll(2)] ?? 'pass') : 'pass');
@@ -65,6 +73,8 @@ export class ReplicaRun {
     const replica = this.#any();
     const deeds: (() => unknown)[] = [
       ...Array(5).fill(() => this.#spawn()),
+      ...Array(4).fill(() => this.#spawn({ template: TEMPLATE })),
+      () => (roll(3) === 0 ? this.#changeTemplate() : undefined),
       ...Array(2).fill(() =>
         this.#call(
           this.#control()
@@ -91,11 +101,16 @@ export class ReplicaRun {
     await w.clock.advance(roll(500));
   }
 
-  #spawn(): void {
+  /** Spawns that were answered with a sandbox that had been ready. */
+  get taken(): number {
+    return [...this.spawned.keys()].filter((id) => this.#ready.has(id)).length;
+  }
+
+  #spawn(facts: { template?: string } = {}): void {
     const owner = [...OWNERS, undefined][this.roll(OWNERS.length + 1)];
-    const key = this.roll(3) === 0 ? { idempotencyKey: `k${this.roll(20)}` } : {};
+    const key = this.roll(3) === 0 ? { idempotencyKey: `k${this.roll(20)}${facts.template ?? ''}` } : {};
     const spawning = this.#control().sandboxes.spawn(
-      { ttl: `${20 + this.roll(900)}s` },
+      { ...facts, ttl: `${20 + this.roll(900)}s` },
       owner === undefined ? api : owned(owner),
       key,
       forever,
@@ -131,6 +146,16 @@ export class ReplicaRun {
     this.#extend(row.id);
   }
 
+  /** Another shape, and another number of ready ones. */
+  #changeTemplate(): void {
+    const facts = {
+      image: 'host',
+      memory_mb: 64 * (1 + this.roll(3)),
+      prewarm: this.roll(MOST_PREWARMED + 1),
+    };
+    this.#call(this.#control().templates.update(TEMPLATE, facts, api, {}));
+  }
+
   #quota(): void {
     const { quotas } = this.#control();
     const owner = OWNERS[this.roll(OWNERS.length)] ?? '';
@@ -145,9 +170,14 @@ export class ReplicaRun {
     const known = new Map(rows.map((row) => [row.id, row]));
     const live = new Map(rows.filter(({ ended_at }) => ended_at === undefined).map((row) => [row.id, row]));
     expect(live.size).toBeLessThanOrEqual(CAP);
-    this.#auditRuntimes(live);
+    const warm = await store.warm.all();
+    for (const { id, state } of warm) {
+      if (state === 'ready') this.#ready.add(id);
+      expect(known.has(id), `${id} is a sandbox and still prewarmed`).toBe(false);
+    }
+    this.#auditRuntimes(new Map([...live.values(), ...warm].map((row) => [row.id, row])));
     const lent = (await store.leases.list()).map(({ resource_id }) => resource_id);
-    expect(lent.sort()).toEqual([...live.keys()].sort());
+    expect(lent.sort()).toEqual([...live.keys(), ...warm.map(({ id }) => id)].sort());
     for (const [id, end] of this.spawned) {
       const row = known.get(id);
       expect(row, `${id} is lost`).toBeDefined();
@@ -159,7 +189,7 @@ export class ReplicaRun {
     expect(this.#surprises).toEqual([]);
   }
 
-  #auditRuntimes(live: ReadonlyMap<string, SandboxRecord>): void {
+  #auditRuntimes(live: ReadonlyMap<string, Pick<SandboxRecord, 'worker_id'>>): void {
     const running = this.workers.flatMap(({ id, provider }) =>
       [...provider.runtimes.values()].map((runtime) => ({ id: runtime.id, on: id })),
     );
@@ -187,12 +217,32 @@ export class ReplicaRun {
   async converge(): Promise<void> {
     const { w, workers } = this;
     this.calm();
-    for (let minute = 0; minute < 90; minute++) await w.clock.advance(60_000);
+    for (let minute = 0; minute < 10; minute++) await w.clock.advance(60_000);
+    await this.#auditPrewarmed();
+    await this.#control().templates.delete(TEMPLATE, api);
+    for (let minute = 0; minute < 80; minute++) await w.clock.advance(60_000);
     await this.audit();
+    expect(await w.store.warm.all()).toEqual([]);
     expect(await w.store.leases.list()).toEqual([]);
     for (const { provider, held } of workers.map((each) => ({ ...each, held: each.held() })))
       expect([[...provider.runtimes.values()], held]).toEqual([[], []]);
     await this.#history();
+  }
+
+  /** All that the template asks for are ready, of its shape, at rest, and run. */
+  async #auditPrewarmed(): Promise<void> {
+    const template = await this.w.store.templates.get({ name: TEMPLATE });
+    const rows = await this.w.store.warm.all();
+    const free = CAP - (await this.w.store.sandboxes.countActive()).total;
+    expect(rows, 'as many as the template asks for').toHaveLength(Math.min(template?.prewarm ?? 0, free));
+    const running = this.workers.flatMap(({ provider }) =>
+      [...provider.runtimes.values()].map(({ id }) => id),
+    );
+    for (const row of rows) {
+      expect(row).toMatchObject({ state: 'ready', memory_mb: template?.memory_mb });
+      expect(row).not.toHaveProperty('replica_id');
+      expect(running).toContain(row.id);
+    }
   }
 
   async #history(): Promise<void> {
@@ -252,6 +302,19 @@ export class ReplicaRun {
       if (error.name !== 'ServiceError' || error.code === 'internal') this.#surprises.push(error);
     });
   }
+}
+
+/** Sessions of ready sandboxes, over the line to their worker. */
+function openSessions({ remote }: World, workers: readonly SimulatedWorker[]): void {
+  const { of } = remote;
+  remote.of = (to, kind) => ({
+    ...(of(to, kind) as Provider),
+    attach: async (runtime, signal) => {
+      const worker = workers.find(({ id }) => id === to.id) as SimulatedWorker;
+      if (worker.cut.to) throw unreached();
+      return worker.provider.attach(runtime, signal);
+    },
+  });
 }
 
 const unreached = () => new ServiceError('unavailable', 'Nobody answered in time.');

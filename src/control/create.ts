@@ -56,10 +56,13 @@ function buildSpawning(
   foundation: Foundation,
   runtime: Runtime,
 ) {
-  const { replica, clock, store, providers, settings, limitsOf, publisher } = foundation;
+  const { replica, replicas, roles, clock, store, providers, settings, limitsOf, publisher } = foundation;
   const { sandboxes, templates, warm, workers, idempotency } = store;
   const { fleet, sessions, deadlines, spawns, probes, runtimes, rollback, destroyer, reaper } = runtime;
   const prewarm = new Prewarm({
+    replica,
+    replicas,
+    roles,
     warm,
     workers,
     templates,

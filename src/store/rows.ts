@@ -171,19 +171,27 @@ export function fromKeyRow(row: KeyRow): KeyRecord {
   return Object.assign(Object.fromEntries(values) as unknown as KeyRecord, { scopes });
 }
 
-export type PrewarmedRow = Omit<PrewarmedRecord, 'runtime_id' | 'warnings'> & {
+export type PrewarmedRow = Omit<PrewarmedRecord, 'runtime_id' | 'warnings' | 'replica_id'> & {
   runtime_id: string | null;
+  replica_id: string | null;
   warnings: string;
 };
 
 export function toPrewarmedRow(warm: PrewarmedRecord): PrewarmedRow {
-  return { ...warm, runtime_id: warm.runtime_id ?? null, warnings: JSON.stringify(warm.warnings) };
+  const { runtime_id = null, replica_id = null, warnings } = warm;
+  return { ...warm, runtime_id, replica_id, warnings: JSON.stringify(warnings) };
 }
 
-export function fromPrewarmedRow({ runtime_id, warnings, ...rest }: PrewarmedRow): PrewarmedRecord {
+export function fromPrewarmedRow({
+  runtime_id,
+  replica_id,
+  warnings,
+  ...rest
+}: PrewarmedRow): PrewarmedRecord {
   return {
     ...rest,
     ...(runtime_id !== null && { runtime_id }),
+    ...(replica_id !== null && { replica_id }),
     warnings: parse(warnings) as string[],
   };
 }

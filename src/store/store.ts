@@ -97,8 +97,11 @@ export interface ReserveOrder {
   /** Stored with the row, in this order. */
   events: readonly EventDraft[];
   claim?: IdempotencyClaim | undefined;
-  /** The row replaces a ready prewarmed sandbox; `response` is the 201 body to store under the claim. */
-  warm?: { response: string } | undefined;
+  /**
+   * The row replaces a ready prewarmed sandbox, at rest or claimed by `replica_id`; `response` is the 201 body to store under
+   * the claim.
+   */
+  warm?: { response: string; replica_id?: string | undefined } | undefined;
   /** A ticket (`tickets`), which this admits: in the same transaction it ends, and its owner gets a new turn. */
   ticket?: { id: string; home: string } | undefined;
 }
@@ -107,7 +110,7 @@ export type Reservation =
   /** `events` name the worker that was chosen. `turn`: the owner's new turn, with a ticket. */
   | { kind: 'reserved'; sandbox: SandboxRecord; events: EventDraft[]; turn?: number }
   | { kind: 'denied'; decision: AdmissionDecision }
-  /** The prewarmed sandbox no longer exists. */
+  /** The prewarmed sandbox no longer exists, or another replica has claimed it. */
   | { kind: 'gone' }
   /** The ticket has ended, or has another home. */
   | { kind: 'no_ticket' }

@@ -55,6 +55,7 @@ const ONLY_POSTGRES: Readonly<Record<string, readonly string[] | 'all'>> = {
   ticket_owners: 'all',
   // The write that made a row, for its repetition.
   sandboxes: ['change'],
+  warm_sandboxes: ['change'],
   audit: ['eid'],
   events: ['eid', 'is_last'],
   // Counts by worker, and in slots for concurrent writers.

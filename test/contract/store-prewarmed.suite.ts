@@ -22,14 +22,14 @@ export function warm({ store, put }: Given): void {
     return made;
   };
   const take = (warmed: PrewarmedRecord, limits = NO_CAP, claim?: typeof CLAIM) => {
-    const { id, epoch, runtime_id = '' } = warmed;
+    const { id, epoch, runtime_id = '', replica_id } = warmed;
     const row = sandboxRecord({ id, epoch, runtime_id, state: 'running', owner_id: 'alice' });
     return store().sandboxes.reserve({
       sandbox: row,
       limits,
       events: [eventDraft()],
       claim,
-      warm: { response: '{"id":1}' },
+      warm: { response: '{"id":1}', replica_id },
     });
   };
 
@@ -94,6 +94,78 @@ export function warm({ store, put }: Given): void {
     expect(await store().warm.all()).toHaveLength(2);
   });
 
+  const claim = (shape: string, replica_id: string, more: object = {}) =>
+    store().warm.take({ shape, replica_id, ...more });
+
+  it('is claimed by one of many replicas, the oldest first, until it is put back', async () => {
+    const [second, first] = [await ready({ created_at: stamp(2) }), await ready({ created_at: stamp(1) })];
+    await ready({ shape: 'other' });
+    await store().warm.reserve(warmRecord(), NO_CAP);
+    expect(await claim('s', 'r-1')).toEqual({ ...first, replica_id: 'r-1' });
+    expect(await claim('s', 'r-2')).toEqual({ ...second, replica_id: 'r-2' });
+    expect(await claim('s', 'r-3')).toBeUndefined();
+    await store().warm.putBack(first.id, 'r-2');
+    expect(await claim('s', 'r-3')).toBeUndefined();
+    await store().warm.putBack(first.id, 'r-1');
+    await store().warm.putBack(first.id, 'r-1');
+    expect(await store().warm.get(first.id)).toEqual(first);
+    const rivals = await Promise.all(['r-1', 'r-2', 'r-3', 'r-4'].map((replica) => claim('s', replica)));
+    expect(rivals.filter((row) => row !== undefined)).toMatchObject([{ id: first.id }]);
+  });
+
+  it('becomes a sandbox for the replica that claimed it alone', async () => {
+    const warmed = await ready();
+    const order = (replica_id?: string) => ({
+      sandbox: sandboxRecord({ id: warmed.id, epoch: warmed.epoch, state: 'running' }),
+      ...{ limits: NO_CAP, events: [], warm: { response: '{}', replica_id } },
+    });
+    expect(await store().sandboxes.reserve(order('r-1'))).toEqual({ kind: 'gone' });
+    await claim('s', 'r-1');
+    expect(await store().sandboxes.reserve(order())).toEqual({ kind: 'gone' });
+    expect(await store().sandboxes.reserve(order('r-2'))).toEqual({ kind: 'gone' });
+    expect(await store().sandboxes.reserve(order('r-1'))).toMatchObject({ kind: 'reserved' });
+    expect(await store().sandboxes.reserve(order('r-1'))).toEqual({ kind: 'gone' });
+    await store().warm.putBack(warmed.id, 'r-1');
+    expect(await store().warm.all()).toEqual([]);
+  });
+
+  it('is nobody’s to take once a replica ends it, which only the one that has it may', async () => {
+    const [free, claimed] = [await ready({ created_at: stamp(1) }), await ready({ created_at: stamp(2) })];
+    expect(await store().warm.end(free.id, 'r-2', 'r-2')).toBe(false);
+    expect(await store().warm.end(free.id, undefined, 'r-1')).toBe(true);
+    expect(await store().warm.end(free.id, undefined, 'r-1')).toBe(true);
+    expect(await store().warm.end(free.id, undefined, 'r-2')).toBe(false);
+    await store().warm.putBack(free.id, 'r-1');
+    expect(await store().warm.get(free.id)).toEqual({ ...free, state: 'ending', replica_id: 'r-1' });
+    expect(await claim('s', 'r-3')).toMatchObject({ id: claimed.id });
+    expect(await store().warm.end(claimed.id, undefined, 'r-1')).toBe(false);
+    expect(await store().warm.end(claimed.id, 'r-3', 'r-1')).toBe(true);
+    expect(await take({ ...claimed, replica_id: 'r-3' })).toEqual({ kind: 'gone' });
+    expect(await store().warm.end('sb-nobody', undefined, 'r-1')).toBe(false);
+  });
+
+  it('is made ready by the replica that starts it, unless another one ends it', async () => {
+    const starting = warmRecord({ replica_id: 'r-1' });
+    await store().warm.reserve(starting, NO_CAP);
+    expect(await store().warm.get(starting.id)).toEqual(starting);
+    expect(await store().warm.ready({ ...starting, replica_id: 'r-2' })).toBe(false);
+    expect(await store().warm.ready({ ...starting, state: 'ready' })).toBe(true);
+    expect(await store().warm.get(starting.id)).toEqual({ ...warmRecord(), id: starting.id, state: 'ready' });
+    const lost = warmRecord({ replica_id: 'r-1' });
+    await store().warm.reserve(lost, NO_CAP);
+    expect(await store().warm.end(lost.id, 'r-1', 'r-2')).toBe(true);
+    expect(await store().warm.ready({ ...lost, state: 'ready' })).toBe(false);
+  });
+
+  it('is made only as often as its shape is wanted, however many makers there are', async () => {
+    const making = (shape = 's') => store().warm.reserve(warmRecord({ shape }), NO_CAP, 2);
+    const made = await Promise.all([making(), making(), making(), making(), making('other')]);
+    expect(made.filter((row) => row !== undefined)).toHaveLength(3);
+    const [one] = await store().warm.all();
+    await store().warm.end(one?.id ?? '', undefined, 'r-1');
+    expect(await making(one?.shape)).toBeDefined();
+  });
+
   it('is left alone by a spawn that is not admitted', async () => {
     await put();
     const warmed = await ready();
@@ -156,6 +228,25 @@ export function warm({ store, put }: Given): void {
     await store().warm.remove(id);
     expect(await store().leases.list()).toEqual([]);
     expect(await store().leases.renew(id, 'w1', stamp(150))).toBeUndefined();
+  });
+
+  it('is claimed on this server first, and only on workers that the replica accepts', async () => {
+    await heard('w1');
+    await heard('w2');
+    const makeOn = async (on: string) => {
+      const limits = on === 'local' ? NO_CAP : placed({ local: false, on });
+      const warmed = await store().warm.reserve(
+        warmRecord({ created_at: stamp(on === 'local' ? 9 : 1) }),
+        limits,
+      );
+      await store().warm.ready({ ...(warmed as PrewarmedRecord), state: 'ready' });
+    };
+    for (const on of ['w1', 'local', 'w2', 'w1']) await makeOn(on);
+    const claimOn = async (more = {}) => (await claim('s', 'r-1', more))?.worker_id;
+    expect(await claimOn({ except: ['w1', 'local'] })).toBe('w2');
+    expect(await claimOn({ worker_id: 'w1' })).toBe('w1');
+    expect(await claimOn({ worker_id: 'w1', except: ['w1'] })).toBeUndefined();
+    expect([await claimOn(), await claimOn(), await claimOn()]).toEqual(['local', 'w1', undefined]);
   });
 
   it('is taken where it runs, with its lease, unless its worker drains', async () => {

@@ -12,7 +12,7 @@ export interface MakeRoomDeps {
 }
 
 /** The admitted spawn, whose row is counted already. */
-export type Placed = Pick<SandboxRecord, 'provider' | 'worker_id'>;
+export type Placed = Pick<SandboxRecord, 'id' | 'provider' | 'worker_id'>;
 
 /** As many as exceed a limit, newest first: of its worker, or of its provider on this server; and in total. */
 export async function displacedBy(

@@ -2,14 +2,15 @@
 // never keep a spawn out: if it lacks room, some are ended first.
 import type { AdmissionLimits } from '../../domain/admission.ts';
 import { orAfter } from '../../domain/timeout.ts';
-import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
+import type { PrewarmEntry, WhereReady } from '../runtime/prewarm-stock.ts';
 import { displacedBy, type MakeRoomDeps, type Placed } from './make-room.ts';
 import { Replenisher, type ReplenisherDeps } from './replenisher.ts';
 
 /** Pause after one was taken, so that its first command has the processors to itself. */
 const REFILL_PAUSE_MS = 50;
 const UNSURE_MS = 1000;
-/** How long a sandbox may take to answer a ping, and how long a spawn waits for room. */
+/** How long a sandbox may take to open a session, to answer a ping, and how long a spawn waits for room. */
+const OPEN_MS = 2000;
 const PING_MS = 500;
 const ROOM_MS = 5000;
 
@@ -42,8 +43,8 @@ export class Prewarm {
   }
 
   /** Rejects when the rows cannot be read; then nothing is prewarmed. */
-  async start(): Promise<void> {
-    this.#replenisher.start(await this.#deps.warm.all());
+  start(): Promise<void> {
+    return this.#replenisher.start();
   }
 
   /** Ready sandboxes stay for the next process. */
@@ -57,9 +58,11 @@ export class Prewarm {
   }
 
   /** Takes a sandbox that answers. The caller then calls `claimed`, `putBack`, `forget` or `unsure`. */
-  async take(shape: string, fits?: (worker_id: string) => boolean): Promise<PrewarmEntry | undefined> {
-    const { stock, wanted } = this.#replenisher;
-    for (let entry = stock.take(shape, fits); entry; entry = stock.take(shape, fits)) {
+  async take(shape: string, where: WhereReady = {}): Promise<PrewarmEntry | undefined> {
+    const { claims, stock, wanted } = this.#replenisher;
+    while (wanted.has(shape) || stock.of(shape).length > 0) {
+      const entry = await claims.take(shape, where);
+      if (!entry) break;
       if (await this.#answers(entry)) return entry;
       void this.#replenisher.end(entry);
     }
@@ -75,13 +78,13 @@ export class Prewarm {
 
   /** The entry was not needed. */
   putBack(entry: PrewarmEntry): void {
-    entry.state = 'ready';
-    this.#replenisher.look();
+    const retry = () => this.unsure(entry);
+    void this.#replenisher.claims.putBack(entry).then(() => this.#replenisher.look(), retry);
   }
 
   /** The entry no longer has a prewarmed row. */
   forget(entry: PrewarmEntry): void {
-    this.#replenisher.forget(entry);
+    this.#replenisher.stock.forget(entry);
     this.#replenisher.lookIn(REFILL_PAUSE_MS);
   }
 
@@ -96,14 +99,23 @@ export class Prewarm {
     this.#replenisher.lookIn(UNSURE_MS);
   }
 
-  /** Ends as many as an admitted spawn needs room for, and waits for their end at most 5 s. */
+  /** Ends as many as an admitted spawn needs room for, and waits for their end at most 5 s. Never rejects. */
   async makeRoom(row: Placed, limits: AdmissionLimits): Promise<void> {
-    const { stock } = this.#replenisher;
-    if (stock.size === 0) return;
-    const victims = await displacedBy(this.#deps, stock, row, limits);
+    if (this.#replenisher.stock.size === 0) return;
+    const victims = await this.#victims(row, limits).catch((err: unknown) => {
+      const message = 'Could not find prewarmed sandboxes to end for a spawn; starting it beside them.';
+      this.#deps.logger.warn({ sandbox_id: row.id, err }, message);
+      return [];
+    });
     this.#totals.evicted += victims.length;
     const ended = victims.map((victim) => this.#replenisher.end(victim));
     if (ended.length > 0) await orAfter(this.#deps.clock, ROOM_MS, Promise.all(ended), () => undefined);
+  }
+
+  async #victims(row: Placed, limits: AdmissionLimits): Promise<PrewarmEntry[]> {
+    const { stock, claims } = this.#replenisher;
+    await claims.refresh();
+    return displacedBy(this.#deps, stock, row, limits);
   }
 
   /** Ready ones by worker: of a template by its key, or of all. */
@@ -130,13 +142,29 @@ export class Prewarm {
     };
   }
 
-  /** Pings it, since a runtime can die without closing its session. */
-  async #answers({ lease }: PrewarmEntry): Promise<boolean> {
+  /** Pings it, since a runtime can die without closing its session. One that another process made gets a session first. */
+  async #answers(entry: PrewarmEntry): Promise<boolean> {
     const abort = new AbortController();
     const silent = () => false;
-    const ping = (lease?.io.ping(abort.signal) ?? Promise.reject()).then(() => true, silent);
+    if (!entry.lease && !(await this.#opened(entry))) return false;
+    const ping = (entry.lease?.io.ping(abort.signal) ?? Promise.reject()).then(() => true, silent);
     const answered = await orAfter(this.#deps.clock, PING_MS, ping, silent);
     abort.abort();
     return answered;
+  }
+
+  async #opened(entry: PrewarmEntry): Promise<boolean> {
+    const { clock, sessions } = this.#deps;
+    const abort = new AbortController();
+    const opening = sessions.acquire(entry.row, abort.signal).then(
+      (lease) => {
+        this.#replenisher.sessions.hold(entry, lease);
+        return true;
+      },
+      () => false,
+    );
+    const isOpen = await orAfter(clock, OPEN_MS, opening, () => false);
+    if (!isOpen) abort.abort();
+    return isOpen;
   }
 }

@@ -8,29 +8,47 @@ import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import { type PrewarmEntry, PrewarmStock } from '../runtime/prewarm-stock.ts';
+import type { Replicas } from '../runtime/replicas.ts';
+import type { Roles } from '../runtime/roles.ts';
 import type { Fleet } from '../workers/fleet.ts';
-import { type PrewarmPlanDeps, type Want, wantedPrewarm } from './prewarm-plan.ts';
+import { type PrewarmClaims, soleClaims } from './claims.ts';
+import { FailedStarts } from './failed-starts.ts';
+import { type PrewarmPlanDeps, type Want, type Wants, wantedPrewarm } from './prewarm-plan.ts';
+import { ReadySessions } from './ready-sessions.ts';
+import { SharedClaims } from './shared-claims.ts';
 import { endPrewarmed, prewarmRow, type StartPrewarmedDeps, startPrewarmed } from './start-prewarmed.ts';
 
 /** Concurrent starts; spawns come first. */
 const AT_ONCE = 2;
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
-/** Capacity changes without notification. */
-const NO_ROOM_RETRY_MS = 5000;
+/** The next attempt to end one. */
+const END_RETRY_MS = 5000;
 /** How often those on workers are checked: a connection to a host that vanished stays open for minutes. */
 const REMOTE_CHECK_MS = 10_000;
+/** How often rows are read of which other processes decide, too: with the role while there are some, and otherwise. */
+const SHARED_CHECK_MS = 1000;
+const IDLE_CHECK_MS = 5000;
 
 export type ReplenisherDeps = StartPrewarmedDeps &
-  PrewarmPlanDeps & { workers: Pick<WorkerStore, 'list'>; fleet: Fleet };
+  PrewarmPlanDeps & {
+    workers: Pick<WorkerStore, 'list'>;
+    fleet: Fleet;
+    replicas: Pick<Replicas, 'areSeveral' | 'isAlive'>;
+    /** One process at a time makes prewarmed sandboxes. Two that do so make none too many: rows are counted as they are added. */
+    roles: Pick<Roles, 'holds' | 'watch'>;
+    /** The id of this process. */
+    replica: string;
+  };
 
 export class Replenisher {
   readonly stock = new PrewarmStock();
+  readonly claims: PrewarmClaims;
+  readonly sessions: ReadySessions;
   readonly totals = { made: 0, failed: 0 };
   readonly #deps: ReplenisherDeps;
   readonly #pool = new ConcurrencyLimit(AT_ONCE);
-  /** Failures by shape. */
-  readonly #failures = new Map<string, { attempts: number; until: number }>();
+  readonly #failures: FailedStarts;
   #wanted = new Map<string, Want>();
   #timer: { timer: Timer; at: number } | undefined;
   #looking: Promise<void> | undefined;
@@ -39,6 +57,11 @@ export class Replenisher {
 
   constructor(deps: ReplenisherDeps) {
     this.#deps = deps;
+    const { replicas, warm } = deps;
+    this.#failures = new FailedStarts(deps.clock);
+    const isIdle = (entry: PrewarmEntry) => this.#isIdle(entry);
+    this.sessions = new ReadySessions({ ...deps, isIdle, lost: (entry) => this.#lost(entry) });
+    this.claims = replicas.areSeveral ? new SharedClaims(this.stock, deps) : soleClaims(this.stock, warm);
   }
 
   /** The requested sandboxes by shape, as of the last look. */
@@ -46,9 +69,14 @@ export class Replenisher {
     return this.#wanted;
   }
 
-  /** Adopts the rows of the previous process: `ready` sandboxes that answer are kept, all others are ended. */
-  start(rows: readonly PrewarmedRecord[]): void {
+  /**
+   * The only process adopts the rows of the previous one: `ready` sandboxes that answer are kept, all others are ended. Rejects
+   * when the rows cannot be read.
+   */
+  async start(): Promise<void> {
+    const rows = this.claims.areShared ? [] : await this.#deps.warm.all();
     this.#running = true;
+    this.#deps.roles.watch('warm', { gained: () => this.look() });
     for (const row of rows) this.#adopt(row);
     this.look();
   }
@@ -57,7 +85,8 @@ export class Replenisher {
   async stop(): Promise<void> {
     this.#running = false;
     this.#timer?.timer.cancel();
-    for (const { abort } of this.stock.in('starting')) abort.abort();
+    for (const { abort, state, isWatched } of this.stock.all())
+      if (state === 'starting' || isWatched) abort.abort();
     await Promise.all([this.#looking, ...this.stock.all().map(({ making }) => making)]);
     // Starts that were interrupted are being ended now.
     await Promise.all(this.stock.all().map(({ ending }) => ending));
@@ -96,7 +125,7 @@ export class Replenisher {
   }
 
   #lost(entry: PrewarmEntry): void {
-    if (entry.state !== 'ready' || !this.#running) return;
+    if (!this.#isIdle(entry)) return;
     this.#deps.logger.info({ sandbox_id: entry.row.id }, 'Prewarmed sandbox lost; replacing it.');
     void this.end(entry);
   }
@@ -114,22 +143,48 @@ export class Replenisher {
   }
 
   async #look(): Promise<void> {
+    const isUsed = this.stock.size + this.#wanted.size > 0;
+    if (this.claims.areShared) this.lookIn(isUsed && this.#isMaker() ? SHARED_CHECK_MS : IDLE_CHECK_MS);
     const { all, unknown } = await wantedPrewarm(this.#deps);
-    for (const [template, err] of unknown)
-      this.#deps.logger.debug(
-        { template, err },
-        'Could not plan the prewarmed sandboxes of a template; retrying.',
-      );
+    const message = 'Could not plan the prewarmed sandboxes of a template; retrying.';
+    for (const [template, err] of unknown) this.#deps.logger.debug({ template, err }, message);
     if (unknown.size > 0) this.lookIn(LAST_RETRY_MS);
     this.#wanted = new Map(all.map((want) => [want.shape, want]));
     await this.#resolveUnsure();
-    await this.#checkWorkers();
+    await this.claims.refresh();
+    await this.#recover();
+    if (this.#isMaker()) await this.#checkWorkers();
     if (!this.#running) return;
-    for (const entry of this.stock.all()) {
-      const left = entry.state === 'ending' && !entry.ending;
-      if (left || (this.#isSurplus(entry) && !unknown.has(entry.row.template))) void this.end(entry);
-    }
+    for (const entry of this.stock.all())
+      if (entry.state === 'ending' && !entry.ending && !entry.isElsewhere) void this.end(entry);
+    if (this.#isMaker()) this.#makeAsWanted(all, unknown);
+    else for (const entry of this.stock.in('ready')) this.sessions.release(entry);
+  }
+
+  #makeAsWanted(all: readonly Want[], unknown: Wants['unknown']): void {
+    for (const entry of this.stock.all())
+      if (this.#isSurplus(entry) && !unknown.has(entry.row.template)) void this.end(entry);
     for (const want of all) this.#fill(want);
+    if (this.claims.areShared) for (const entry of this.stock.in('ready')) this.sessions.watch(entry);
+  }
+
+  #isMaker(): boolean {
+    return this.#deps.roles.holds('warm');
+  }
+
+  /** Handles rows that nobody works on any more: a ready one can be taken again, all others end. */
+  async #recover(): Promise<void> {
+    for (const entry of this.stock.all()) {
+      const isOwn = entry.row.replica_id === this.claims.replica_id;
+      if (!(isOwn || this.#isMaker()) || !this.claims.isAbandoned(entry)) continue;
+      if (entry.row.state === 'ready') await this.claims.recover(entry);
+      else void this.end(Object.assign(entry, { isElsewhere: false }));
+    }
+  }
+
+  /** Ready, and nobody has claimed or ended it as far as this process knows. */
+  #isIdle(entry: PrewarmEntry): boolean {
+    return this.#running && entry.state === 'ready' && this.stock.get(entry.row.id) === entry;
   }
 
   /** Ends those on workers that drain, and those whose lease is over: their worker has ended them. */
@@ -150,34 +205,30 @@ export class Replenisher {
 
   /** Keeps the oldest of each shape. */
   #isSurplus(entry: PrewarmEntry): boolean {
-    if (entry.state !== 'ready' && entry.state !== 'starting') return false;
+    if ((entry.state !== 'ready' && entry.state !== 'starting') || entry.isElsewhere) return false;
     const { shape } = entry.row;
     const count = this.#wanted.get(shape)?.count ?? 0;
     return this.stock.of(shape).indexOf(entry) >= count;
   }
 
   async #resolveUnsure(): Promise<void> {
-    for (const entry of this.stock.in('unsure')) {
-      if (await this.#deps.warm.get(entry.row.id)) entry.state = 'ready';
-      else this.forget(entry);
-    }
-  }
-
-  /** The entry is no longer prewarmed. */
-  forget(entry: PrewarmEntry): void {
-    this.stock.delete(entry.row.id);
-    entry.lease?.release();
+    for (const entry of this.stock.in('unsure')) await this.claims.putBack(entry);
   }
 
   #fill(want: Want): void {
-    const wait = (this.#failures.get(want.shape)?.until ?? 0) - this.#deps.clock.monotonic();
+    const wait = this.#failures.waitMs(want.shape);
     if (wait > 0) this.lookIn(wait);
     else while (this.stock.of(want.shape).length < want.count) this.#begin(want);
   }
 
   #begin(want: Want): void {
-    const row = prewarmRow(want, this.#deps.clock.now());
+    const row = { ...prewarmRow(want, this.#deps.clock.now()), ...this.#claim() };
     this.#add(row, (entry) => this.#pool.run(() => this.#make(want, entry)));
+  }
+
+  #claim(): Pick<PrewarmedRecord, 'replica_id'> {
+    const { replica_id } = this.claims;
+    return replica_id === undefined ? {} : { replica_id };
   }
 
   #adopt(row: PrewarmedRecord): void {
@@ -199,9 +250,10 @@ export class Replenisher {
 
   async #make(want: Want, entry: PrewarmEntry): Promise<void> {
     try {
-      Object.assign(entry, await startPrewarmed(this.#deps, want, entry));
+      const most = this.claims.areShared ? want.count : undefined;
+      Object.assign(entry, await startPrewarmed(this.#deps, want, entry, most));
       this.totals.made++;
-      this.#failures.delete(want.shape);
+      this.#failures.started(want.shape);
     } catch (error) {
       if (!entry.abort.signal.aborted) this.#failed(want, error);
       if (error instanceof NotStarted) entry.isNotStarted = true;
@@ -212,19 +264,13 @@ export class Replenisher {
   #made(entry: PrewarmEntry): void {
     if (entry.state !== 'starting') return;
     entry.state = 'ready';
-    void entry.lease?.io.closed.then(() => this.#lost(entry));
+    if (entry.lease) this.sessions.hold(entry, entry.lease);
     this.look();
   }
 
   #failed({ shape, template }: Want, error: unknown): void {
-    const { code } = asServiceError(error);
-    // Concurrent starts fail together: that counts once.
-    if ((this.#failures.get(shape)?.until ?? 0) > this.#deps.clock.monotonic()) return;
-    const attempts = (this.#failures.get(shape)?.attempts ?? 0) + 1;
-    const isFull = code === 'resource_limit';
-    const ms = isFull ? NO_ROOM_RETRY_MS : Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (attempts - 1));
-    this.#failures.set(shape, { attempts, until: this.#deps.clock.monotonic() + ms });
-    if (isFull) return;
+    const isFull = asServiceError(error).code === 'resource_limit';
+    if (!this.#failures.failed(shape, isFull) || isFull) return;
     this.totals.failed++;
     this.#deps.logger.warn({ template, err: error }, 'Could not start a prewarmed sandbox; retrying.');
   }
@@ -235,7 +281,7 @@ export class Replenisher {
       await entry.making;
       entry.lease?.release();
       delete entry.lease;
-      await endPrewarmed(this.#deps, entry);
+      if (await this.claims.end(entry)) await endPrewarmed(this.#deps, entry);
       this.stock.delete(row.id);
       this.look();
     } catch (error) {
@@ -243,7 +289,7 @@ export class Replenisher {
         { sandbox_id: row.id, err: error },
         'Could not confirm that a prewarmed sandbox ended; retrying.',
       );
-      this.lookIn(NO_ROOM_RETRY_MS);
+      this.lookIn(END_RETRY_MS);
     }
   }
 }

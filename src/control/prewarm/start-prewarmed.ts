@@ -32,21 +32,23 @@ export function prewarmRow(want: Want, now: number): PrewarmedRecord {
 
 /**
  * Starts the runtime and its session; `entry.row` names its worker from its reservation on. Throws `resource_limit` without
- * capacity. After a failure call `endPrewarmed`.
+ * capacity, and when `most` of its shape exist. After a failure call `endPrewarmed`.
  */
 export async function startPrewarmed(
   deps: StartPrewarmedDeps,
   want: Want,
   entry: Pick<PrewarmEntry, 'row' | 'abort'>,
+  most: number | undefined,
 ): Promise<{ row: PrewarmedRecord; lease: SessionHold }> {
   const { signal } = entry.abort;
   signal.throwIfAborted();
-  entry.row = await reserved(deps, want, entry.row);
+  entry.row = await reserved(deps, want, entry.row, most);
   const { warnings, ...created } = await create(deps, want, entry.row, signal);
   const made: PrewarmedRecord = { ...entry.row, ...created, state: 'ready', warnings };
   await runSetup(deps, { ...made, env: want.env }, want.setup, signal);
   const lease = await deps.sessions.acquire(made, signal);
-  if (await deps.warm.ready(made)) return { row: made, lease };
+  const { replica_id: _, ...row } = made;
+  if (await deps.warm.ready(made)) return { row, lease };
   lease.release();
   throw new ServiceError('conflict', 'The prewarmed sandbox was discarded.');
 }
@@ -56,11 +58,13 @@ async function reserved(
   { warm, fleet, settings }: StartPrewarmedDeps,
   { provider, demand }: Want,
   row: PrewarmedRecord,
+  most: number | undefined,
 ): Promise<PrewarmedRecord> {
   const remote = settings.pool === undefined;
   const images = imageForms(row.image);
   const placement = fleet.placement({ local: isLocal(provider), remote, sessions: true, demand, images });
-  const placed = await warm.reserve(row, { ...settings.limits(row.provider as ProviderKind), placement });
+  const limits = { ...settings.limits(row.provider as ProviderKind), placement };
+  const placed = await warm.reserve(row, limits, most);
   if (placed) return placed;
   throw new ServiceError('resource_limit', 'There is no capacity for a prewarmed sandbox.');
 }

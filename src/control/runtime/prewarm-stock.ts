@@ -1,16 +1,25 @@
-// The prewarmed sandboxes of this process, in memory beside their rows. Taking one is synchronous, so that no two
-// spawns get the same.
+// The prewarmed sandboxes, in memory beside their rows. Where one process has the store for itself, taking one is
+// synchronous, so that no two spawns get the same. Where several share it, the rows decide (prewarm/shared-claims.ts).
 
 import type { SessionHold } from '../../agent/sessions.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
+import type { PrewarmedRecord, PrewarmedWish } from '../../store/seam/prewarmed.ts';
 
 /** `unsure`: a spawn took it and does not know whether the database agreed. */
 export type PrewarmState = 'starting' | 'ready' | 'taken' | 'unsure' | 'ending';
 
+/** The workers on which a spawn may have one. */
+export type WhereReady = Pick<PrewarmedWish, 'worker_id' | 'except'>;
+
 export interface PrewarmEntry {
   row: PrewarmedRecord;
   state: PrewarmState;
+  /** The row says that another process works on it: starts, takes or ends it. */
+  isElsewhere?: boolean;
+  /** Its session is being opened. */
+  isWatched?: boolean;
+  /** Monotonic time since when the row has been like this; for rows of which others decide. */
+  since?: number;
   /** Kept open so that the first command is fast; also reports the death of the sandbox. */
   lease?: SessionHold;
   /** Aborts its start. */
@@ -35,8 +44,19 @@ export class PrewarmStock {
     this.#entries.set(entry.row.id, entry);
   }
 
+  get(id: string): PrewarmEntry | undefined {
+    return this.#entries.get(id);
+  }
+
   delete(id: string): void {
     this.#entries.delete(id);
+  }
+
+  /** It is no longer prewarmed: somebody has taken or ended it. */
+  forget(entry: PrewarmEntry): void {
+    if (this.#entries.get(entry.row.id) === entry) this.delete(entry.row.id);
+    entry.lease?.release();
+    delete entry.lease;
   }
 
   all(): PrewarmEntry[] {
@@ -47,7 +67,7 @@ export class PrewarmStock {
     return this.all().filter((entry) => entry.state === state);
   }
 
-  /** Entries of a shape that are not ending, oldest first. */
+  /** Entries of a shape that are not ending, in the order in which they were added: the oldest first. */
   of(shape: string): PrewarmEntry[] {
     return this.all().filter(({ row, state }) => row.shape === shape && THERE.includes(state));
   }
@@ -63,7 +83,7 @@ export class PrewarmStock {
   /** Entries that nobody has taken, newest first. */
   spare(): PrewarmEntry[] {
     return this.all()
-      .filter(({ state }) => state === 'ready' || state === 'starting')
+      .filter(({ state, isElsewhere }) => (state === 'ready' || state === 'starting') && !isElsewhere)
       .reverse();
   }
 }

@@ -14,17 +14,17 @@ import type { IdempotencyClaim, Reservation, SandboxRecord, SandboxStore } from 
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 import { sandboxView } from '../records/views.ts';
-import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
+import type { PrewarmEntry, WhereReady } from '../runtime/prewarm-stock.ts';
 import type { Fleet } from '../workers/fleet.ts';
 import type { SpawnPlan } from './plan.ts';
 
 /** The ready sandboxes as a spawn uses them. */
 export interface ReadySandboxes {
   /**
-   * One of this shape that answers and is on a worker that `fits`, reserved for the caller, who calls `claimed`,
-   * `putBack`, `forget` or `unsure` next.
+   * One of this shape that answers and is on a worker of `where`, reserved for the caller, who calls `claimed`, `putBack`,
+   * `forget` or `unsure` next.
    */
-  take(shape: string, fits?: (worker_id: string) => boolean): Promise<PrewarmEntry | undefined>;
+  take(shape: string, where?: WhereReady): Promise<PrewarmEntry | undefined>;
   claimed(entry: PrewarmEntry): void;
   putBack(entry: PrewarmEntry): void;
   forget(entry: PrewarmEntry): void;
@@ -32,7 +32,7 @@ export interface ReadySandboxes {
   /** Ends one that does not answer, and starts another. */
   end(entry: PrewarmEntry): void;
   /** Ends as many as an admitted spawn needs room for. */
-  makeRoom(row: Pick<SandboxRecord, 'provider' | 'worker_id'>, limits: AdmissionLimits): Promise<void>;
+  makeRoom(row: Pick<SandboxRecord, 'id' | 'provider' | 'worker_id'>, limits: AdmissionLimits): Promise<void>;
 }
 
 export interface TakePrewarmedDeps {
@@ -59,15 +59,14 @@ export async function takePrewarmed(
   shape: string | undefined,
   claim: IdempotencyClaim | undefined,
 ): Promise<Taken> {
-  const refused = new Set<string>();
-  const { worker_id: only } = plan.demand ?? {};
-  const fits = (worker_id: string) => !refused.has(worker_id) && (only ?? worker_id) === worker_id;
+  const except: string[] = [];
+  const { worker_id } = plan.demand ?? {};
   while (shape !== undefined) {
-    const entry = await deps.prewarm.take(shape, fits);
+    const entry = await deps.prewarm.take(shape, { worker_id, except });
     if (!entry) break;
     const taken = await takeEntry(deps, plan, entry, claim);
     if (!taken || !('decision' in taken) || !isPlaceless(taken.decision)) return taken;
-    refused.add(entry.row.worker_id);
+    except.push(entry.row.worker_id);
   }
   return undefined;
 }
@@ -163,7 +162,13 @@ async function reserve(
       ...(!isHere && { on }),
     };
     const limits = { ...settings.limits(row.provider as ProviderKind), placement };
-    return await sandboxes.reserve({ sandbox: row, limits, events, claim, warm: { response } });
+    return await sandboxes.reserve({
+      sandbox: row,
+      limits,
+      events,
+      claim,
+      warm: { response, replica_id: entry.row.replica_id },
+    });
   } catch (error) {
     prewarm.unsure(entry);
     throw error;

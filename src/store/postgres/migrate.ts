@@ -14,6 +14,7 @@ import { PREWARMED_WORKERS } from './migrations/0019-prewarmed-workers.ts';
 import { WORKER_IMAGES } from './migrations/0020-worker-images.ts';
 import { ROLES } from './migrations/0021-roles.ts';
 import { TICKETS } from './migrations/0022-tickets.ts';
+import { PREWARMED_CLAIMS } from './migrations/0023-prewarmed-claims.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -40,6 +41,8 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 20, works_with: 19, sql: WORKER_IMAGES },
   { version: 21, works_with: 19, sql: ROLES },
   { version: 22, works_with: 19, sql: TICKETS },
+  // Older programs would end prewarmed sandboxes that another replica has claimed.
+  { version: 23, works_with: 23, sql: PREWARMED_CLAIMS },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

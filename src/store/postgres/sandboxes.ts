@@ -27,6 +27,11 @@ const RESERVE: Statement = {
   name: 'sandbox-reserve',
   text: 'SELECT kind, worker_id, sandbox_id, fingerprint, response, turn FROM svc_reserve_22($1::jsonb, $2, $3)',
 };
+/** The same for a prewarmed sandbox, which must be as its taker claimed it. */
+const RESERVE_WARM: Statement = {
+  name: 'sandbox-reserve-warm',
+  text: RESERVE.text.replace('svc_reserve_22', 'svc_reserve_claimed_23'),
+};
 /** The row is as the change says, or this very change made it: then it is written again with the same values. */
 const TRANSITION: Statement = {
   name: 'sandbox-transition',
@@ -126,7 +131,10 @@ function reserving({ work, ids, numbering, clock }: EventfulTable): SandboxStore
     const events = placedEvents(drafts, worker_id);
     const wish = { ...wishOf(order, made, judged), events: outboxRows(events, ids) };
     const [guarded] = await guards.run(() =>
-      work.once<Guarded & Record<string, unknown>>({ ...RESERVE, values: [encodeJson(wish)] }),
+      work.once<Guarded & Record<string, unknown>>({
+        ...(order.warm ? RESERVE_WARM : RESERVE),
+        values: [encodeJson(wish)],
+      }),
     );
     return reservationOf(guarded!, made, events);
   };
@@ -169,7 +177,7 @@ function wishOf(
     quota_at: quota?.updated_at,
     claim,
     ticket,
-    warm: warm && { response: claim ? warm.response : null },
+    warm: warm && { response: claim ? warm.response : null, replica_id: warm.replica_id },
     ...(!isLocal && { lease: { expires_at: limits.placement?.lease_until } }),
   };
 }

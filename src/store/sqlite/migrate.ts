@@ -24,6 +24,7 @@ import { PREWARMED_WORKERS } from './migrations/0019-prewarmed-workers.ts';
 import { WORKER_IMAGES } from './migrations/0020-worker-images.ts';
 import { ROLES } from './migrations/0021-roles.ts';
 import { TICKETS } from './migrations/0022-tickets.ts';
+import { PREWARMED_CLAIMS } from './migrations/0023-prewarmed-claims.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -48,6 +49,7 @@ const MIGRATIONS: readonly string[] = [
   WORKER_IMAGES,
   ROLES,
   TICKETS,
+  PREWARMED_CLAIMS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

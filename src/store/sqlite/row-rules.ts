@@ -138,7 +138,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
     columns: {
       id: sandboxId,
       epoch: count(1),
-      state: oneOf(['starting', 'ready']),
+      state: oneOf(['starting', 'ready', 'ending']),
       template: text(256, 1),
       shape: text(256, 1),
       provider,
@@ -148,6 +148,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       warnings,
       created_at: stamp,
       worker_id: workerId,
+      replica_id: optional(id('r')),
     },
   },
   pool_vms: {

@@ -100,7 +100,7 @@ function reserving(db: Database, ids: EventIds) {
     const place = limits.pool && places.find(sandbox, limits.pool);
     const decision = decideAdmission(request, limits, facts(request, limits));
     if (!decision.allowed) return { kind: 'denied', decision };
-    if (warm && !takeWarm(sandbox)) return { kind: 'gone' };
+    if (warm && !takeWarm(sandbox, warm.replica_id)) return { kind: 'gone' };
     const { worker_id = sandbox.worker_id } = decision.placement ?? {};
     const row = toSandboxRow({ ...(place ? places.take(sandbox, place) : sandbox), worker_id });
     insert.run(row);

@@ -9,7 +9,11 @@ import { findWorkerBeside } from './workers.ts';
 export function memoryWarm(tables: Tables): PrewarmedStore {
   const rows = tables.warm;
   return {
-    reserve: async (warm, limits) => {
+    reserve: async (warm, limits, most) => {
+      const mates = [...rows.values()].filter(
+        ({ shape, state }) => shape === warm.shape && state !== 'ending',
+      );
+      if (most !== undefined && mates.length >= most) return undefined;
       const all = [...active(tables), ...rows.values()];
       const here = all.filter((row) => row.provider === warm.provider && row.worker_id === LOCAL_WORKER);
       const { placement } = limits;
@@ -36,8 +40,28 @@ export function memoryWarm(tables: Tables): PrewarmedStore {
       return placed;
     },
     ready: async (warm) => {
-      if (rows.get(warm.id)?.state !== 'starting') return false;
-      rows.set(warm.id, structuredClone({ ...warm, state: 'ready' }));
+      const row = rows.get(warm.id);
+      if (row?.state !== 'starting' || row.replica_id !== warm.replica_id) return false;
+      const { replica_id: _, ...made } = warm;
+      rows.set(warm.id, structuredClone({ ...made, state: 'ready' }));
+      return true;
+    },
+    take: async ({ shape, replica_id, worker_id, except = [] }) => {
+      const [row] = [...rows.values()]
+        .filter((row) => row.shape === shape && row.state === 'ready' && row.replica_id === undefined)
+        .filter((row) => (worker_id ?? row.worker_id) === row.worker_id && !except.includes(row.worker_id))
+        .sort((a, b) => Number(isRemote(a)) - Number(isRemote(b)) || (place(a) < place(b) ? -1 : 1));
+      return structuredClone(row && Object.assign(row, { replica_id }));
+    },
+    putBack: async (id, replica_id) => {
+      const row = rows.get(id);
+      if (row?.state === 'ready' && row.replica_id === replica_id) Reflect.deleteProperty(row, 'replica_id');
+    },
+    end: async (id, was, replica_id) => {
+      const row = rows.get(id);
+      const isRepeat = row?.state === 'ending' && row.replica_id === replica_id;
+      if (!row || (row.replica_id !== was && !isRepeat)) return false;
+      Object.assign(row, { state: 'ending', replica_id });
       return true;
     },
     get: async (id) => structuredClone(rows.get(id)),
@@ -48,14 +72,17 @@ export function memoryWarm(tables: Tables): PrewarmedStore {
   };
 }
 
-/** Takes the ready one of this id and epoch out; false when there is none. */
+/** Takes the ready one of this id, epoch and claim out; false when there is none. */
 export function takeWarm(
   rows: Map<string, PrewarmedRecord>,
   { id, epoch }: Pick<PrewarmedRecord, 'id' | 'epoch'>,
+  replica_id: string | undefined,
 ): boolean {
   const row = rows.get(id);
-  return row?.state === 'ready' && row.epoch === epoch && rows.delete(id);
+  const isTaken = row?.state === 'ready' && row.epoch === epoch && row.replica_id === replica_id;
+  return isTaken && rows.delete(id);
 }
 
+const isRemote = ({ worker_id }: PrewarmedRecord) => worker_id !== LOCAL_WORKER;
 const place = ({ created_at, id }: PrewarmedRecord) => `${created_at} ${id}`;
 const older = (a: PrewarmedRecord, b: PrewarmedRecord) => (place(a) < place(b) ? -1 : 1);

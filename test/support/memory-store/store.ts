@@ -96,7 +96,7 @@ function writes(tables: Tables, tickets?: MemoryTickets): Writes {
       const request = requestOfRow(sandbox);
       const decision = decideAdmission(request, limits, admissionFacts(tables, request, limits));
       if (!decision.allowed) return { kind: 'denied', decision };
-      if (warm && !takeWarm(tables.warm, sandbox)) return { kind: 'gone' };
+      if (warm && !takeWarm(tables.warm, sandbox, warm.replica_id)) return { kind: 'gone' };
       if (tables.sandboxes.has(sandbox.id))
         throw new ServiceError('conflict', 'This sandbox exists already.');
       const placed = place(tables, sandbox, limits, decision.placement?.worker_id, warm !== undefined);

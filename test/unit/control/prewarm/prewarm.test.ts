@@ -71,6 +71,27 @@ describe('a template with prewarm', () => {
     expect(ids(w)).toEqual((await readyIds(w)).sort());
   });
 
+  it('takes one with a single call of the store, where one process has the store for itself', async () => {
+    const w = await warmed();
+    const calls: string[] = [];
+    for (const part of ['warm', 'workers', 'leases'] as const)
+      for (const [name, method] of Object.entries(w.store[part]))
+        Object.assign(w.store[part], {
+          [name]: (...args: unknown[]) => {
+            calls.push(`${part}.${name}`);
+            return Reflect.apply(method as () => unknown, w.store[part], args);
+          },
+        });
+    const before = ids(w);
+    const { reserve } = w.store.sandboxes;
+    w.store.sandboxes.reserve = (order) => {
+      calls.push('sandboxes.reserve');
+      return reserve(order);
+    };
+    expect(before).toContain((await spawn(w)).id);
+    expect(calls).toEqual(['sandboxes.reserve']);
+  });
+
   it('serves POST /sandboxes too, and overrides that do not change its shape', async () => {
     const w = await warmed();
     const before = ids(w);

@@ -27,6 +27,7 @@ it.each([...BROKEN.filter((seed) => !seeds.includes(seed)), ...seeds])(
       }
       await run.converge();
       expect(run.spawned.size).toBeGreaterThan(10);
+      expect(run.taken).toBeGreaterThan(0);
     }),
 );
 
@@ -35,6 +36,9 @@ async function calm(seed: number): Promise<ReplicaRun> {
   const run = new ReplicaRun(seed);
   await run.start();
   run.calm();
+  await run.replicas[0]?.control.templates.delete('py', api);
+  await run.w.clock.advance(10_000);
+  expect(await run.w.store.warm.all()).toEqual([]);
   return run;
 }
 
