@@ -7,6 +7,7 @@ export function cleanEnv(home: string): Record<string, string> {
     HOME: home,
     SVC_SERVER_PORT: '0',
     SVC_DATABASE_PATH: join(home, 'svc.db'),
+    SVC_IMAGES_PATH: join(home, 'images'),
     SVC_PROVIDERS_DEFAULT: 'userspace',
     SVC_PROVIDERS_CONTAINER_ENABLED: 'false',
     SVC_PROVIDERS_USERSPACE_WORKSPACE_BASE: join(home, 'workspaces'),

@@ -60,6 +60,7 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
       ...deps,
       ledger,
       config: config.providers,
+      images: config.images,
       defaultImage: config.defaults.image,
       instance: store.instance,
     });

@@ -39,6 +39,7 @@ export function silentProviders(
     instance,
     ledger: processLedger(config, clock),
     config: config.providers,
+    images: config.images,
     defaultImage: config.defaults.image,
     logger: SILENT,
     packageRoot: packageRoot(),

@@ -74,6 +74,7 @@ export async function openWorker(
       ...deps,
       ledger: processLedger(config, deps.clock),
       config: config.providers,
+      images: config.images,
       instance: journal.instance,
     });
     opened.push(() => providers.close());
@@ -103,7 +104,8 @@ export async function beatOnce(given: WorkerProcessDeps): Promise<HeartbeatAnswe
   // It starts nothing, so its runtimes need no stable name.
   const instance = { id: deps.ids.uuid(), key: deps.random.bytes(32).toString('hex') };
   const ledger = processLedger(deps.config, deps.clock);
-  const providers = await providerRegistry({ ...deps, ledger, config: deps.config.providers, instance });
+  const { providers: config, images } = deps.config;
+  const providers = await providerRegistry({ ...deps, ledger, config, images, instance });
   const { serve, facts } = near;
   try {
     const rpcUrl = serve === undefined || serve.port === 0 ? undefined : serve.rpcUrl(serve.port);

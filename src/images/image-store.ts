@@ -1,5 +1,5 @@
 // The image store of this machine: what it holds, and removing what nobody needs. `import.ts` puts images into it.
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import { completeImageName, shortImageName } from '../domain/image-name.ts';
@@ -17,6 +17,7 @@ import {
   type StoredName,
   writeRecord,
 } from './store-records.ts';
+import { usersOf } from './tree-uses.ts';
 import type { UnpackLimits } from './unpack.ts';
 
 export interface StoreDeps extends Omit<LockDeps, 'paths'> {
@@ -116,43 +117,6 @@ export async function readLayer(paths: StorePaths, diffId: string): Promise<Laye
 
 const layerBytes = async (paths: StorePaths, diffId: string) => (await readLayer(paths, diffId))?.bytes ?? 0;
 
-const USES = 'uses';
-
-/**
- * Notes that the runtime with this run folder uses a tree, so that nobody removes it. The note counts as long as the run
- * folder exists, which is not after a boot. Throws `not_found` when the tree was removed meanwhile.
- */
-export async function useTree(tree: string, user: string, runFolder: string): Promise<void> {
-  const uses = join(tree, '..', USES);
-  try {
-    await writeFile(join(uses, user), runFolder, { mode: 0o644 });
-    await stat(tree);
-  } catch (cause) {
-    throw new ServiceError('not_found', 'The image was removed while a sandbox started on it.', { cause });
-  }
-}
-
-/** Idempotent; also when the tree was removed. */
-export async function releaseTree(tree: string, user: string): Promise<void> {
-  await rm(join(tree, '..', USES, user), { force: true });
-}
-
-/** The users of a tree whose run folders exist. */
-async function usersOf(folder: string): Promise<string[]> {
-  const users: string[] = [];
-  for (const user of await entriesOf(join(folder, USES))) {
-    const run = await readFile(join(folder, USES, user), 'utf8').catch(() => '');
-    if (run !== '' && (await exists(run))) users.push(user);
-  }
-  return users;
-}
-
-const exists = (path: string) =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
-
 /** Gives an image a second name, or moves a name to it. Throws `not_found` and `bad_request`. */
 export async function tagStored(deps: StoreDeps, name: string, other: string): Promise<StoredName> {
   const paths = storePaths(deps.root);
@@ -227,7 +191,7 @@ async function collect(paths: StorePaths): Promise<number> {
   for (const chain of await entriesOf(paths.trees)) {
     const folder = join(paths.trees, chain);
     if (chains.has(chain) || (await usersOf(folder)).length > 0) continue;
-    await discard(paths, folder);
+    await discard(paths, folder, async (moved) => (await usersOf(moved)).length > 0);
   }
   let freed = 0;
   for (const layer of await entriesOf(paths.layers)) {
@@ -240,12 +204,21 @@ async function collect(paths: StorePaths): Promise<number> {
 
 const hex = (digest: string) => digest.slice('sha256:'.length);
 
-/** Out of sight in one step, so that an interrupted removal leaves no half of a layer under its name. */
-async function discard(paths: StorePaths, folder: string): Promise<void> {
+/**
+ * Out of sight in one step, so that an interrupted removal leaves no half of a layer under its name. What `isNeeded` after that
+ * goes back: a sandbox may have started on it just before.
+ */
+async function discard(
+  paths: StorePaths,
+  folder: string,
+  isNeeded: (moved: string) => Promise<boolean> = async () => false,
+): Promise<void> {
   const trash = join(paths.tmp, `${folder.slice(-12)}-old`);
   await rm(trash, { recursive: true, force: true });
   await mkdir(trash);
-  await rename(folder, join(trash, 'old'));
+  const moved = join(trash, 'old');
+  await rename(folder, moved);
+  if (await isNeeded(moved)) await rename(moved, folder);
   await rm(trash, { recursive: true, force: true });
 }
 

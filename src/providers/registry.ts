@@ -10,6 +10,7 @@ import type { Provider, ProviderSet } from './provider.ts';
 
 export interface RegistryDeps {
   config: Config['providers'];
+  images: Config['images'];
   host: Host;
   clock: Clock;
   random: Random;
@@ -32,7 +33,7 @@ const BUILDERS: Record<ProviderKind, (deps: RegistryDeps) => Promise<Provider>> 
   },
   userspace: async (deps) => {
     const { userspaceProvider } = await import('./userspace/userspace.ts');
-    return userspaceProvider({ ...deps, config: deps.config.userspace });
+    return userspaceProvider({ ...deps, config: deps.config.userspace, imageStore: deps.images });
   },
   microvm: async (deps) => {
     const { microvmProvider } = await import('./microvm/microvm.ts');

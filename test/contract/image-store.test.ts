@@ -12,15 +12,14 @@ import {
   findStored,
   listStored,
   pruneStored,
-  releaseTree,
   removeStored,
   type StoreDeps,
   tagStored,
-  useTree,
 } from '../../src/images/image-store.ts';
 import { importImages } from '../../src/images/import.ts';
 import type { LayerEvent } from '../../src/images/put-image.ts';
 import { STORE_UID } from '../../src/images/store-paths.ts';
+import { releaseTree, useTree } from '../../src/images/tree-uses.ts';
 import { UID_BASE } from '../../src/providers/local/uid-slots.ts';
 import {
   dockerFiles,

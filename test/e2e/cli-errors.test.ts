@@ -149,7 +149,7 @@ describeWith(['unshare'], 'with a server', () => {
   });
 
   it('reports differences from the request in every output, and refuses them with --strict', async () => {
-    const words = 'Image alpine is not configured for userspace';
+    const words = 'Image alpine is not on this machine';
     const made = await svc('sandbox', 'create', '--image', 'alpine');
     expect(made.stderr).toContain(words);
     const id = /sb-\w+/.exec(made.stdout)?.[0] ?? '';

@@ -10,6 +10,9 @@ extern char warnings[1024];
 
 /* Builds the root the settings describe and makes it "/": nothing of the old root stays reachable. (root.c) */
 int root_build(const struct settings *s);
+/* Makes /new an overlay over the image, a host path below /old. Returns 1, 0 when this kernel refuses that, or -1 with
+ * `failure` set. With tree=1 the image comes from the store: the sandbox's own files of /etc are added. (root-image.c) */
+int root_image(const struct settings *s, const char *image);
 /* Mounts a tmpfs bounded in bytes and, because an inode is kernel memory too, in files. Returns 0 or -1 with errno.
  * (root.c) */
 int mount_tmpfs(const char *path, uint64_t bytes, const char *mode);

@@ -46,8 +46,9 @@ static int stage_terminals(const char *path)
 
 /* stage=<name>=<source>: a private mount of the source in the run folder, because a sandbox's uid need not be able to
  * reach the server's files; only this process and its children see the mount, so it ends with them. */
-static int stage(const struct settings *s)
+static int stage(const struct start *start)
 {
+	const struct settings *s = start->settings;
 	const char *run_dir = settings_get(s, "run_dir");
 	struct settings_pair source;
 	char target[4096];
@@ -61,6 +62,11 @@ static int stage(const struct settings *s)
 		snprintf(target, sizeof(target), "%s/%s", run_dir, source.first);
 		if (make_mount_point(source.second, target) || mount(source.second, target, NULL, MS_BIND, NULL))
 			return fail("stage %s", source.first);
+	}
+	if (settings_pair(s, "stage_tree", &(size_t){ 0 }, &source) > 0) {
+		snprintf(target, sizeof(target), "%s/%s", run_dir, source.first);
+		if (make_mount_point(source.second, target) || launch_stage_tree(start, source.second, target))
+			return fail("stage the image");
 	}
 	return stage_terminals(settings_get(s, "terminals"));
 }
@@ -140,7 +146,7 @@ int launch_child(const struct start *start)
 		return -1;
 	if (setsid() < 0)
 		return fail("setsid");
-	if (stage(start->settings) || drop(start) || place_descriptors(start))
+	if (stage(start) || drop(start) || place_descriptors(start))
 		return -1;
 	if (chdir("/"))
 		return fail("chdir");

@@ -38,6 +38,9 @@ struct start {
 /* For the child: joins cgroups, starts a session, mounts staged sources, changes to the sandbox's uid, moves
  * descriptors, then executes the runner. Returns -1 with `failure` set when a step fails. (launch-child.c) */
 int launch_child(const struct start *start);
+/* Mounts the tree of an image on `target`, its files (which tree_uid= owns) shown as the sandbox's where the kernel can.
+ * Returns 0 or -1 with errno. (launch-tree.c) */
+int launch_stage_tree(const struct start *start, const char *source, const char *target);
 /* Creates the listening socket <run_dir>/agent.sock, mode 0600; creates run_dir when missing. (launch-socket.c) */
 int launch_socket(const char *run_dir);
 /* Writes <run_dir>/runtime.json atomically: `record` with the processes' pids and start times added.

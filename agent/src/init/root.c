@@ -37,23 +37,6 @@ static int move_to_base(const struct settings *s)
 	return 0;
 }
 
-/* Returns 1 when /new is the image with private changes on top; 0 when it is assembled from binds. */
-static int mount_overlay(const char *image)
-{
-	static const char options[] = "lowerdir=/lower,upperdir=/upper,workdir=/work,userxattr";
-	char source[PATH_BYTES];
-
-	snprintf(source, sizeof(source), "/old%s", image);
-	if (mkdir("/lower", 0755) || mkdir("/upper", 0755) || mkdir("/work", 0755))
-		return 0;
-	if (mount(source, "/lower", NULL, MS_BIND | MS_REC, NULL))
-		return 0;
-	if (mount("overlay", "/new", "overlay", MS_NOSUID | MS_NODEV, options) == 0)
-		return 1;
-	snprintf(warnings, sizeof(warnings), "The image is read-only: this kernel refuses an overlay here.\n");
-	return 0;
-}
-
 static int make_links_and_folders(const struct settings *s)
 {
 	struct settings_pair link;
@@ -93,13 +76,15 @@ static int make_binds(const struct settings *s)
 	return 0;
 }
 
-/* Assembles /new from the settings; paths that are not listed do not exist. */
+/* Assembles /new from the settings; paths that are not listed do not exist. Returns 1 when it is an image with private
+ * changes on top. */
 static int make_view(const struct settings *s)
 {
 	const char *image = settings_get(s, "overlay");
+	int made = image ? root_image(s, image) : 0;
 
-	if (image && mount_overlay(image))
-		return 0;
+	if (made)
+		return made;
 	if (mount_tmpfs("/new", MEBIBYTE, "0755"))
 		return fail("mount a tmpfs");
 	return make_links_and_folders(s) || make_binds(s) ? -1 : 0;
@@ -131,9 +116,9 @@ static int make_writable(const struct settings *s)
 
 /* Stacks old and new root at the same path, then unmounts the upper one: nothing of the old root stays.
  * pivot_root(2) */
-static int enter(const struct settings *s)
+static int enter(int is_writable)
 {
-	if (!settings_get(s, "overlay") || warnings[0]) {
+	if (!is_writable) {
 		if (mount(NULL, "/new", NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL))
 			return fail("make the root read-only");
 	}
@@ -145,10 +130,14 @@ static int enter(const struct settings *s)
 int root_build(const struct settings *s)
 {
 	const char *name = settings_get(s, "hostname");
+	int is_writable;
 
 	if (name && sethostname(name, strlen(name)))
 		return fail("host name");
-	if (move_to_base(s) || make_view(s) || root_system(s, "/new", "/old") || make_writable(s))
+	if (move_to_base(s))
 		return -1;
-	return enter(s);
+	is_writable = make_view(s);
+	if (is_writable < 0 || root_system(s, "/new", "/old") || make_writable(s))
+		return -1;
+	return enter(is_writable);
 }

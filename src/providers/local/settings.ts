@@ -29,9 +29,13 @@ export const ringSetting = (memoryMb: number): Setting => [
   `${Math.min(MAX_RING, (memoryMb * MEBIBYTE) / 16)}`,
 ];
 
-/** The environment of every command of the sandbox. */
-export function environmentSettings(user: string, home: string): Setting[] {
+/** The environment of every command of the sandbox; `more` replaces what it names. */
+export function environmentSettings(
+  user: string,
+  home: string,
+  more: Record<string, string> = {},
+): Setting[] {
   const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-  const values = { PATH, HOME: home, USER: user, LOGNAME: user, LANG: 'C.UTF-8' };
+  const values = { PATH, HOME: home, USER: user, LOGNAME: user, LANG: 'C.UTF-8', ...more };
   return Object.entries(values).map(([key, value]): Setting => ['env', `${key}=${value}`]);
 }

@@ -17,6 +17,8 @@ export const SENTENCES = [
   'memory_mb is # instead of #: providers.userspace.max_memory_mb limits it.',
   'The image is read-only: bubblewrap does not support an overlay.',
   'The image is read-only: this kernel refuses an overlay here.',
+  'Files of the image cannot be changed: this kernel has no idmapped mounts here.',
+  'Only # of # environment variables of the image are set.',
   'Memory is # MB instead of #.',
   'There are # processors instead of #.',
   'memory_mb: # were requested; the template has #.',
@@ -25,7 +27,7 @@ export const SENTENCES = [
   'vcpus: # were requested; the backend gave #.',
 ];
 const OTHER_IMAGE =
-  /Image \S{1,512} is not (?:configured for userspace|an image for virtual machines): the sandbox runs on \S{1,512}\./g;
+  /(?:Image \S{1,512} is not (?:on this machine|configured for userspace|an image for virtual machines)|proot cannot protect image \S{1,512} from changes): the sandbox runs on \S{1,512}\./g;
 const VOLUMES = /The image declares volumes: .{1,900}? Each is memory of bounded size, and empty\./g;
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');

@@ -9,8 +9,10 @@ import { newRecord } from '../local/runtimes.ts';
 import { claimBlock, claimSlot } from '../local/uid-slots.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
+import { chooseImage } from './image.ts';
+import { useImage } from './image-use.ts';
 import { launch } from './launch.ts';
-import { type CreateOrder, differences, planSandbox, type SandboxPlan } from './plan.ts';
+import { type CreateOrder, differences, type PlannedOrder, planSandbox, type SandboxPlan } from './plan.ts';
 import { processMarker } from './process-marker.ts';
 import { hasFolder, type RecordDraft } from './record.ts';
 import type { UserspaceState } from './state.ts';
@@ -20,11 +22,11 @@ import { makeWorkspace } from './workspace.ts';
 /** Throws `conflict` when this attempt at the sandbox exists already. A failed or aborted attempt is removed when this settles. */
 export async function createRuntime(
   state: UserspaceState,
-  order: CreateOrder,
+  given: CreateOrder,
   signal: AbortSignal,
 ): Promise<Created> {
-  const name = runtimeName(order.spec);
-  await wrapNotStarted(prepared(state, order), signal);
+  const name = runtimeName(given.spec);
+  const order = await wrapNotStarted(prepared(state, given), signal);
   signal.throwIfAborted();
   if (await hasFolder(runFolder(state.folders, name))) throw exists();
   socketPath(state.folders, name);
@@ -37,9 +39,11 @@ export async function createRuntime(
   }
 }
 
-async function prepared(state: UserspaceState, order: CreateOrder): Promise<void> {
+async function prepared(state: UserspaceState, given: CreateOrder): Promise<PlannedOrder> {
   await state.prepare();
+  const order = { ...given, image: await chooseImage(state, given.spec.image) };
   refuseDifferences(order.spec.strict, differences(state, order));
+  return order;
 }
 
 /** The caller gets the first failure; remains are swept like any runtime without a row. */
@@ -52,20 +56,22 @@ async function undo(state: UserspaceState, name: string): Promise<void> {
   });
 }
 
-async function make(state: UserspaceState, order: CreateOrder, signal: AbortSignal): Promise<Created> {
+async function make(state: UserspaceState, order: PlannedOrder, signal: AbortSignal): Promise<Created> {
   const { runner, spec } = order;
   const name = runtimeName(spec);
+  await useImage(state, name, order.image);
   const slot = await claimUids(state, spec, name);
   const workspace =
     runner.name === 'proot'
-      ? await makeTracedRoot(state, spec, slot)
+      ? await makeTracedRoot(state, order, slot)
       : await makeWorkspace(state, spec, slot);
   const drawing = await planSandbox(state, order, { slot, workspace });
-  const { blueprint, staged, memory_mb } = drawing;
+  const { blueprint, staged, stagedTree, memory_mb } = drawing;
   const record = recordDraft(state, order, drawing);
   const secret = agentSecret(state.instance.key, spec.id, spec.epoch);
   const lifeMs = agentLifeMs(spec.deadline, state.clock.monotonic());
-  const found = await launch(state, { runner, blueprint, staged, memory_mb, record, secret, lifeMs }, signal);
+  const start = { runner, blueprint, staged, stagedTree, memory_mb, record, secret, lifeMs };
+  const found = await launch(state, start, signal);
   const warnings = [...drawing.warnings, ...found];
   return { runtime_id: name, image: drawing.image, memory_mb, vcpus: spec.vcpus, warnings };
 }
@@ -81,11 +87,12 @@ async function claimUids(state: UserspaceState, { role }: RuntimeSpec, name: str
 
 function recordDraft(
   state: UserspaceState,
-  { runner, spec }: CreateOrder,
+  { runner, spec, image }: PlannedOrder,
   drawing: SandboxPlan,
 ): RecordDraft {
   const mark = runner.name === 'proot' && { mark: processMarker(state, drawing.blueprint.name) };
-  return { ...newRecord(state, spec, drawing), ...mark, cgroups: drawing.blueprint.cgroups.folders };
+  const tree = image.stored && { tree: image.stored.tree };
+  return { ...newRecord(state, spec, drawing), ...mark, ...tree, cgroups: drawing.blueprint.cgroups.folders };
 }
 
 function exists(): ServiceError {

@@ -7,6 +7,7 @@ import { cgroupName, removeCgroups } from '../local/cgroup-plan.ts';
 import { removeRunFolder, runFolder } from '../local/instance-folders.ts';
 import { isAlive, kill, killProcess, type ProcessIdentity, pollUntil } from '../local/processes.ts';
 import { releaseSlots, UID_BASE } from '../local/uid-slots.ts';
+import { releaseImage } from './image-use.ts';
 import { markedProcesses, processMarker } from './process-marker.ts';
 import { hasFolder, type RuntimeRecord, readRecord } from './record.ts';
 import type { UserspaceState } from './state.ts';
@@ -35,6 +36,7 @@ export async function clear(state: UserspaceState, name: string, signal?: AbortS
   await removeCgroups(state.clock, cgroups, signal);
   if (markIn(state, { name, record }) !== undefined) await removeLoader(state, name, record);
   await removeWorkspace(state, name, signal);
+  await releaseImage(state, name, record);
   await releaseSlots(state, name, record?.uid_slot);
   await removeRunFolder(folder);
 }

@@ -6,7 +6,7 @@ import { runFolder } from '../local/instance-folders.ts';
 import { encodeSettings, environmentSettings, ringSetting, type Setting } from '../local/settings.ts';
 import { POOL_UIDS, UID_BASE } from '../local/uid-slots.ts';
 import { bwrapArguments } from './bwrap.ts';
-import type { Blueprint, Runner } from './plan.ts';
+import type { Blueprint, Runner, StagedTree } from './plan.ts';
 import { MARKER_VARIABLE, processMarker } from './process-marker.ts';
 import { prootArguments, prootSettings } from './proot.ts';
 import type { RecordDraft } from './record.ts';
@@ -26,6 +26,7 @@ export interface LaunchOrder {
   lifeMs?: number | undefined;
   /** See Drawing. */
   staged: Record<string, string>;
+  stagedTree?: StagedTree | undefined;
 }
 
 /** Resolves with the warnings when the sandbox is locked down and recorded. Throws `provider_error` with the reason. */
@@ -53,6 +54,7 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ['record', JSON.stringify(record)],
     ...identity(order),
     ...Object.entries(order.staged).map(([name, source]): Setting => ['stage', `${name}=${source}`]),
+    ...treeSettings(order.stagedTree),
     ...(blueprint.terminals ? [['terminals', blueprint.terminals] as Setting] : []),
     ...cgroupSettings(blueprint),
     ['runner', runner.path],
@@ -62,7 +64,15 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ...(order.lifeMs === undefined ? [] : [['life_ms', `${order.lifeMs}`] as Setting]),
     // Users of a pool get their own folder with each command.
     ['workdir', home],
-    ...environmentSettings('sandbox', home),
+    ...environmentSettings('sandbox', home, blueprint.env),
+  ];
+}
+
+function treeSettings(tree: StagedTree | undefined): Setting[] {
+  if (!tree) return [];
+  return [
+    ['stage_tree', `${tree.name}=${tree.source}`],
+    ['tree_uid', `${tree.uid}`],
   ];
 }
 

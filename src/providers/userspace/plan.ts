@@ -1,5 +1,6 @@
 // Plans a sandbox: cuts the request to what this host gives, and names each cut in a warning.
 import { join } from 'node:path';
+import { STORE_UID } from '../../images/store-paths.ts';
 import type { UserspaceConfig } from '../../schema/config.ts';
 import {
   type CgroupPlan,
@@ -10,8 +11,9 @@ import {
 } from '../local/cgroup-plan.ts';
 import { runFolder, runtimeName } from '../local/instance-folders.ts';
 import type { RuntimeSpec } from '../provider.ts';
-import { chooseImage } from './image.ts';
-import type { RootfsView } from './rootfs-view.ts';
+import type { ChosenImage } from './image.ts';
+import { imageEnvironment } from './image-environment.ts';
+import { movedView, type RootfsView } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';
 
 export interface Blueprint {
@@ -27,6 +29,10 @@ export interface Blueprint {
   isPool?: true;
   /** Mount of its bounded terminals, for a runner that can bound none itself. */
   terminals?: string;
+  /** Environment of the image's own, for every command. */
+  env: Record<string, string>;
+  /** The view's image is a tree of the store. */
+  isTree?: true;
   sizes: Sizes;
   cgroups: CgroupPlan;
 }
@@ -41,6 +47,7 @@ interface Sizes {
 }
 
 const MEBIBYTE = 1024 * 1024;
+const TREE = 'tree';
 
 /** The program that creates the namespaces. */
 export interface Runner {
@@ -53,16 +60,30 @@ export interface CreateOrder {
   spec: RuntimeSpec;
 }
 
+/** An order whose image has been found. */
+export interface PlannedOrder extends CreateOrder {
+  image: ChosenImage;
+}
+
 /** The resources claimed on the host for this runtime. */
 export interface Claims {
   slot: number | undefined;
   workspace: string | undefined;
 }
 
+export interface StagedTree {
+  /** Name in the run folder. */
+  name: string;
+  source: string;
+  uid: number;
+}
+
 export interface SandboxPlan {
   blueprint: Blueprint;
   /** Name in the run folder → host path, for a sandbox with a uid of its own: see launch-child.c. */
   staged: Record<string, string>;
+  /** The same for the tree of an image, and the uid that owns its files. */
+  stagedTree?: StagedTree;
   slot: number | undefined;
   image: string;
   memory_mb: number;
@@ -71,23 +92,25 @@ export interface SandboxPlan {
 
 export async function planSandbox(
   state: UserspaceState,
-  order: CreateOrder,
+  order: PlannedOrder,
   claims: Claims,
 ): Promise<SandboxPlan> {
-  const { runner, spec } = order;
+  const { runner, spec, image } = order;
   const { agent, cgroups } = await state.prepare();
   const name = runtimeName(spec);
-  const image = chooseImage(state.config, spec.image);
   const network = runner.name === 'proot' ? 'host' : networkOf(state, spec);
   const memory_mb = memoryFor(state, spec);
   const sources = { 'svc-agent': agent, ...(claims.workspace ? { workspace: claims.workspace } : {}) };
   const isStaged = claims.slot !== undefined;
   const reach = (part: string, path: string) =>
     isStaged ? join(runFolder(state.folders, name), part) : path;
+  const view = await state.view(image.rootfs, network);
   const blueprint: Blueprint = {
     name,
     id: spec.id,
-    view: await state.view(image.rootfs, network),
+    view: image.stored ? movedView(view, reach(TREE, view.overlay ?? '')) : view,
+    env: imageEnvironment(image).env,
+    ...(image.stored && { isTree: true as const }),
     network,
     agent: reach('svc-agent', agent),
     ...(claims.workspace ? { workspace: reach('workspace', claims.workspace) } : {}),
@@ -103,6 +126,9 @@ export async function planSandbox(
   return {
     blueprint,
     staged: isStaged ? sources : {},
+    ...(isStaged && view.overlay !== undefined && image.stored
+      ? { stagedTree: { name: TREE, source: view.overlay, uid: STORE_UID } }
+      : {}),
     slot: claims.slot,
     image: image.name,
     memory_mb,
@@ -118,10 +144,12 @@ const memoryFor = ({ config }: Pick<UserspaceState, 'config'>, spec: RuntimeSpec
   Math.min(spec.memory_mb, config.max_memory_mb);
 
 /** The differences between the request and the sandbox that would run, as far as known before anything is created. */
-export function differences(state: Pick<UserspaceState, 'config'>, { spec, runner }: CreateOrder): string[] {
-  const image = chooseImage(state.config, spec.image);
+export function differences(
+  state: Pick<UserspaceState, 'config'>,
+  { spec, runner, image }: PlannedOrder,
+): string[] {
   const memory_mb = memoryFor(state, spec);
-  const warnings = [...image.warnings];
+  const warnings = [...image.warnings, ...imageEnvironment(image).warnings];
   if (runner.name === 'proot')
     warnings.push(
       'proot does not isolate: this sandbox can reach the files, processes and network of the host as its user.',

@@ -8,6 +8,8 @@ export interface RecordDraft extends LocalRecord {
   /** See process-marker.ts; present where no namespace ends what runs in the sandbox. */
   mark?: string;
   cgroups: string[];
+  /** The tree of the image store that is its root. */
+  tree?: string;
 }
 
 export interface RuntimeRecord extends RecordDraft {
@@ -24,7 +26,8 @@ const COUNTS = ['pid', 'pid_start', 'runner_pid', 'runner_start'];
 /** See readLocalRecord. */
 export async function readRecord(folder: string): Promise<RuntimeRecord | undefined> {
   const record = await readLocalRecord<RuntimeRecord>(folder, { counts: COUNTS, maybe: [] });
-  return record?.cgroups && record;
+  const { cgroups, tree } = record ?? {};
+  return cgroups && (tree === undefined || typeof tree === 'string') ? record : undefined;
 }
 
 /** Whether there is a run folder. Throws `unavailable` when it cannot be known. */

@@ -62,6 +62,16 @@ async function look(image: string): Promise<RootfsView> {
   return view;
 }
 
+/** The view of an image that is mounted at `path` now. */
+export function movedView(view: RootfsView, path: string): RootfsView {
+  const { overlay = '', binds } = view;
+  const moved = binds.map(({ target, source }) => ({
+    target,
+    source: `${path}${source.slice(overlay.length)}`,
+  }));
+  return { ...view, overlay: path, binds: moved };
+}
+
 async function addEntry(view: RootfsView, root: string, name: string): Promise<void> {
   const source = join(root, name);
   const facts = await lstat(source).catch(() => undefined);

@@ -14,14 +14,15 @@ import {
 import type { RuntimeSpec } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import { clear } from './destroy.ts';
+import { chooseImage } from './image.ts';
 import type { Runner } from './plan.ts';
 import type { UserspaceState } from './state.ts';
 
 export interface RunnerChoice {
   /** The working runner. Throws `provider_error` naming what is wrong with each. Shared by concurrent callers. */
   choose(): Promise<Runner>;
-  /** The one chosen, if one is. */
-  chosen(): Runner | undefined;
+  /** The same for one sandbox: an image of the store gets a runner that can let it change the image, where one works. */
+  chooseFor(spec: RuntimeSpec): Promise<Runner>;
   /** Clears trials of servers that ended during one. Done once, before this server's own trial. */
   sweep(): Promise<void>;
   /** Ends a running trial and waits until nothing of it is left. */
@@ -32,27 +33,41 @@ const TRIAL_MS = 10_000;
 const TRIAL_MEMORY_MB = 32;
 
 export function runnerChoice(state: UserspaceState): RunnerChoice {
-  let found: Runner | undefined;
   const end = new AbortController();
   const sweep = once(() => clearTrials(state));
   let trying: Promise<unknown> = Promise.resolve();
+  const tried = (found: Promise<Runner>) => {
+    trying = Promise.allSettled([trying, found]);
+    return found;
+  };
   const choose = once(async () => {
     await sweep();
-    const first = firstThatWorks(state, end.signal);
-    trying = first.catch(() => undefined);
-    found = await first;
-    return found;
+    return tried(firstThatWorks(state, candidates(state), end.signal));
   });
+  const chooseWritable = once(async () => {
+    const other = await choose();
+    return tried(firstThatWorks(state, ['unshare'], end.signal).catch(() => other));
+  });
+  const chooseFor = async ({ image, role }: RuntimeSpec) => {
+    const runner = await choose();
+    if (state.config.runner !== 'auto' || runner.name !== 'bwrap' || role === 'pool') return runner;
+    const { stored } = await chooseImage(state, image);
+    return stored ? chooseWritable() : runner;
+  };
   const close = async () => {
     end.abort(new ServiceError('unavailable', 'The server is stopping.'));
     await trying;
   };
-  return { choose, chosen: () => found, sweep, close };
+  return { choose, chooseFor, sweep, close };
 }
 
-async function firstThatWorks(state: UserspaceState, end: AbortSignal): Promise<Runner> {
+async function firstThatWorks(
+  state: UserspaceState,
+  names: readonly Runner['name'][],
+  end: AbortSignal,
+): Promise<Runner> {
   const reasons: string[] = [];
-  for (const name of candidates(state)) {
+  for (const name of names) {
     end.throwIfAborted();
     const path = await find(state, name);
     const reason = path ? await tryRunner(state, { name, path }, end) : 'is not installed';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { findAgent } from '../../agent/binary.ts';
 import { once } from '../../domain/once.ts';
 import { type SlowFolders, slowFolders } from '../../host/slow-folders.ts';
-import type { UserspaceConfig } from '../../schema/config.ts';
+import { sweepUses } from '../../images/tree-uses.ts';
+import type { Config, UserspaceConfig } from '../../schema/config.ts';
 import { type CgroupHost, findCgroupHost } from '../local/cgroup-host.ts';
 import {
   type InstanceFolders,
@@ -17,8 +18,11 @@ import { sweepSlots } from '../local/uid-slots.ts';
 import { makeEtc } from './etc.ts';
 import { type Launcher, openLauncher } from './launcher.ts';
 import { hostView, imageView, type RootfsView } from './rootfs-view.ts';
+import { runtimeOf } from './use-names.ts';
 
-export type UserspaceDeps = LocalDeps<UserspaceConfig>;
+export interface UserspaceDeps extends LocalDeps<UserspaceConfig> {
+  imageStore: Pick<Config['images'], 'path'>;
+}
 
 interface Prepared {
   /** Path of svc-agent. */
@@ -97,6 +101,10 @@ async function prepareOnce(deps: UserspaceDeps, folders: InstanceFolders): Promi
   await makeEtc(join(folders.instance, 'etc'));
   const live = new Set(await runtimeNames(folders));
   await sweepSlots(folders, (name) => !live.has(name));
+  await sweepUses(deps.imageStore.path, (user) => {
+    const name = runtimeOf(folders, user);
+    return name !== undefined && !live.has(name);
+  });
   return { agent, cgroups: await findCgroupHost(`svc-${folders.short}-trial`) };
 }
 

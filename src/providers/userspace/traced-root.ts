@@ -5,8 +5,7 @@ import { dirname, join } from 'node:path';
 import { makeFolders } from '../../host/make-folders.ts';
 import { UnusableFolder } from '../local/instance-folders.ts';
 import { UID_BASE } from '../local/uid-slots.ts';
-import type { RuntimeSpec } from '../provider.ts';
-import { chooseImage } from './image.ts';
+import type { PlannedOrder } from './plan.ts';
 import type { RootfsView } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';
 import { workspaceFolder } from './workspace.ts';
@@ -27,10 +26,10 @@ const LINKS: RootfsView['links'] = [
 /** The folder. Throws `provider_error`. */
 export async function makeTracedRoot(
   state: UserspaceState,
-  spec: RuntimeSpec,
+  { spec, image }: PlannedOrder,
   slot: number | undefined,
 ): Promise<string> {
-  const view = await state.view(chooseImage(state.config, spec.image).rootfs, 'host');
+  const view = await state.view(image.rootfs, 'host');
   const root = await workspaceFolder(state, spec, 0o755);
   const fill = async () => {
     for (const name of [...FOLDERS, ...view.folders]) await makeFolders(join(root, name));

@@ -28,6 +28,7 @@ export function rootSettings(blueprint: Blueprint): Setting[] {
     ...view.binds.map(({ target, source }): Setting => ['bind', `${target}=${source}`]),
     // Changes to an image would be seen by all users of a pool, and its open folders be written by each.
     ...(isPool ? [] : overlay(view.overlay, sizes.root)),
+    ...(blueprint.isTree ? [['tree', '1'] as Setting] : []),
     ...(isPool ? poolFolders(blueprint) : ownFolders(blueprint)),
   ];
 }

@@ -9,7 +9,7 @@ import { inspectLocal, listLocal } from '../local/runtimes.ts';
 import type { Provider } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import { clear, isRunning } from './destroy.ts';
-import { imageNames } from './image.ts';
+import { imageNames, presentImages } from './image.ts';
 import { probeUserspace } from './probe.ts';
 import { type RuntimeRecord, readRecord } from './record.ts';
 import { runnerChoice } from './runner.ts';
@@ -32,10 +32,10 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     hasNetwork: deps.config.network === 'host' || deps.config.runner === 'proot',
     hostsPools: deps.host.uid === 0 && deps.config.runner !== 'proot',
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
-    presentImages: async () => imageNames(deps.config),
+    presentImages: () => presentImages(state),
     probe: (signal) => probeUserspace(state, runners, signal),
     create: async (spec, signal) => {
-      const runner = await wrapNotStarted(runners.choose(), signal);
+      const runner = await wrapNotStarted(runners.chooseFor(spec), signal);
       return createRuntime(state, { runner, spec }, signal);
     },
     inspect: (ref) => inspectLocal(runtimes, ref),

@@ -60,6 +60,7 @@ export const READERS: readonly Reader[] = [
   { document: 'docs/custom-provider.md', where: 'checkout' },
   { document: 'docs/events.md', where: 'checkout', before: SERVING },
   { document: 'docs/doctor.md', where: 'checkout' },
+  { document: 'docs/images.md', where: 'checkout', before: SERVING },
   { document: 'docs/workers.md', where: 'checkout', prompt: '$' },
   { document: 'docs/production.md', where: 'host' },
   { document: 'docs/workers.md', where: 'host', prompt: '#' },

@@ -44,6 +44,7 @@ export function userspaceHome(): UserspaceHome {
         random: realRandom(),
         logger: silentLogger,
         config: { ...standard(home), ...config },
+        imageStore: { path: join(home, 'images') },
         instance: as,
         packageRoot: packageRoot(),
         runtimeDir: home,

@@ -90,7 +90,7 @@ it('passes on only warnings of a worker that are sentences of our providers', as
   const warnings = [
     'Memory is 32 MB instead of 64.',
     `The image is read-only: bubblewrap does not support an overlay. ${MARK}`,
-    `Image ${MARK} is not configured for userspace: the sandbox runs on ${MARK}.`,
+    `Image ${MARK} is not on this machine: the sandbox runs on ${MARK}.`,
     `The image declares volumes: /${MARK}. Each is memory of bounded size, and empty.`,
     `\x1b[2J${MARK}`,
   ];

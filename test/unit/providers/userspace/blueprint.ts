@@ -15,6 +15,7 @@ export const blueprint: Blueprint = {
       { target: '/etc', source: '/run/svc/abc/etc' },
     ],
   },
+  env: {},
   network: 'none',
   agent: '/run/svc/abc/sb-aaaaaaaaaaaa.3/svc-agent',
   sizes: { workspace: 256, tmp: 128, shm: 64, root: 32 },

@@ -3,23 +3,32 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { realClock } from '../../../../src/host/clock.ts';
+import { realHost } from '../../../../src/host/real-host.ts';
 import { encodeSettings } from '../../../../src/providers/local/settings.ts';
 import { chooseImage, imageNames } from '../../../../src/providers/userspace/image.ts';
 import { sizesFor } from '../../../../src/providers/userspace/plan.ts';
 import { hostView, imageView } from '../../../../src/providers/userspace/rootfs-view.ts';
+import { testConfig } from '../../../support/config.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const config = { images: { debian: '/images/debian' }, rootfs_path: '' };
 
-it('runs an unknown image on the default root with a warning', () => {
-  expect(chooseImage(config, undefined)).toEqual({ name: 'host', rootfs: undefined, warnings: [] });
-  expect(chooseImage(config, 'debian')).toEqual({ name: 'debian', rootfs: '/images/debian', warnings: [] });
-  const { name, warnings } = chooseImage(config, 'alpine:latest');
+it('runs an unknown image on the default root with a warning', async () => {
+  const state = {
+    config: { ...testConfig().providers.userspace, ...config },
+    imageStore: { path: '/nowhere' },
+    slowly: <T>(work: () => Promise<T>) => work(),
+    clock: realClock(),
+    host: realHost(),
+  };
+  const choose = (image: string | undefined) => chooseImage(state, image);
+  expect(await choose(undefined)).toEqual({ name: 'host', rootfs: undefined, warnings: [] });
+  expect(await choose('debian')).toEqual({ name: 'debian', rootfs: '/images/debian', warnings: [] });
+  const { name, warnings } = await choose('alpine:latest');
   expect(name).toBe('host');
-  expect(warnings).toEqual([
-    'Image alpine:latest is not configured for userspace: the sandbox runs on host.',
-  ]);
-  expect(chooseImage(config, 'constructor').name).toBe('host');
+  expect(warnings).toEqual(['Image alpine:latest is not on this machine: the sandbox runs on host.']);
+  expect((await choose('constructor')).name).toBe('host');
   expect(imageNames({ ...config, rootfs_path: '/images/base' })).toEqual(['base', 'debian']);
 });
 

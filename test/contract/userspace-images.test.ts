@@ -1,0 +1,243 @@
+// Userspace sandboxes on images of the store, by every runner: what they see and may change, and how long an image stays.
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { realClock } from '../../src/host/clock.ts';
+import { realRandom } from '../../src/host/random.ts';
+import { realHost } from '../../src/host/real-host.ts';
+import { findStored, pruneStored, removeStored, type StoreDeps } from '../../src/images/image-store.ts';
+import { importImages } from '../../src/images/import.ts';
+import type { Created, Provider, RuntimeSpec } from '../../src/providers/provider.ts';
+import { dockerFiles, type ImageParts, tarOf } from '../support/hosts/image-archives.ts';
+import { AGENT } from '../support/hosts/real-agent.ts';
+import {
+  freshId,
+  runInside,
+  runtimeSpec,
+  soon,
+  type UserspaceHome,
+  userspaceHome,
+} from '../support/hosts/userspace.ts';
+import { describeWith } from '../support/requires.ts';
+import { type TarPart, tarArchive } from '../support/tar.ts';
+
+const BUSYBOX = readFileSync('/bin/busybox');
+const applets = ['sh', 'cat', 'ls', 'id', 'echo', 'touch', 'rm', 'stat', 'hostname', 'env', 'sleep'];
+const BASE: TarPart[] = [
+  { name: 'bin/busybox', content: BUSYBOX, mode: 0o755 },
+  ...applets.map((name) => ({ name: `bin/${name}`, type: '2', link: 'busybox' })),
+  { name: 'etc/passwd', content: 'root:x:0:0::/root:/bin/sh\napp:x:77:77::/:/bin/sh' },
+  { name: 'etc/group', content: 'root:x:0:\n' },
+  { name: 'opt/private', content: 'secret', mode: 0o600, uid: 5 },
+  { name: 'opt/lib/data', content: 'data' },
+];
+const CONFIG = { Env: ['PATH=/opt/bin:/bin', 'GREETING=a=b', 'HOME=/elsewhere', 'LANG=C'] };
+
+function storeDeps(root: string): StoreDeps {
+  const limits = { maxBytes: 64 * 1024 * 1024, maxEntries: 10_000 };
+  return { ...{ agent: AGENT, root, limits }, clock: realClock(), random: realRandom(), host: realHost() };
+}
+
+/** Imports an image of busybox, as `docker save` writes it. */
+async function importBusybox(store: StoreDeps, parts: Partial<ImageParts> & { more?: TarPart[] } = {}) {
+  const { more = [], ...image } = parts;
+  const archive = `${store.root}-${freshId()}.tar`;
+  const layers = [tarArchive(...BASE, ...more)];
+  mkdirSync(store.root, { recursive: true });
+  writeFileSync(archive, tarOf(dockerFiles({ layers, name: 'team/tool:1', config: CONFIG, ...image })));
+  return importImages(store, { source: archive, signal: soon() });
+}
+
+const usesOf = (root: string) =>
+  readdirSync(join(root, 'trees')).flatMap((chain) => readdirSync(join(root, 'trees', chain, 'uses')));
+
+for (const runner of ['unshare', 'bwrap', 'proot', 'auto'] as const) {
+  describeWith(
+    ['root', 'busybox', 'unshare', ...(runner === 'auto' ? [] : [runner])],
+    `images and ${runner}`,
+    () => {
+      let place: UserspaceHome;
+      let provider: Provider;
+      let store: StoreDeps;
+      const isWritable = runner === 'unshare' || runner === 'auto';
+
+      beforeAll(async () => {
+        place = userspaceHome();
+        store = storeDeps(join(place.home, 'images'));
+        await importBusybox(store);
+        provider = place.provider({ runner });
+      });
+      afterAll(async () => {
+        await provider.close();
+        place.remove();
+      });
+      const within = async (
+        change: Partial<RuntimeSpec>,
+        use: (run: (text: string) => Promise<string>, created: Created) => Promise<void>,
+      ) => {
+        const id = freshId();
+        const created = await provider.create(runtimeSpec(id, { image: 'team/tool:1', ...change }), soon());
+        const io = await provider.attach({ id, epoch: 1 }, soon());
+        try {
+          const run = async (text: string) => {
+            const { stdout, stderr } = await runInside(io, ['sh', '-c', `{ ${text}; } 2>&1`]);
+            return stdout + stderr;
+          };
+          await use(run, created);
+        } finally {
+          io.close();
+          await provider.destroy({ id, epoch: 1 }, soon());
+        }
+      };
+
+      it('run on it, with its environment', async () => {
+        await within({}, async (run, { image, warnings }) => {
+          expect(image).toBe('team/tool:1');
+          const readOnly =
+            runner === 'bwrap' ? ['The image is read-only: bubblewrap does not support an overlay.'] : [];
+          const traced = runner === 'proot' ? [expect.stringContaining('proot does not isolate')] : [];
+          expect(warnings).toEqual([...traced, ...readOnly]);
+          expect(await run('cat /opt/lib/data; echo; ls -d /usr /lib')).toMatch(/^data\n.*No such file/);
+          expect(await run('echo "$PATH|$GREETING|$HOME|$LANG|$USER"')).toBe(
+            '/opt/bin:/bin|a=b|/workspace|C|sandbox\n',
+          );
+          expect(await run('pwd; echo x > file; cat file')).toBe('/workspace\nx\n');
+          // The sandbox owns what its image holds.
+          expect(await run('cat /opt/private')).toBe('secret');
+        });
+      });
+
+      it(isWritable ? 'change a private copy' : 'cannot change it', async () => {
+        const tree = (await findStored(store.root, 'team/tool:1', 0))?.tree as string;
+        const before = statSync(join(tree, 'opt/lib/data')).mtimeMs;
+        await within({}, async (run) => {
+          const changed = await run(
+            'echo new > /opt/lib/data && rm /opt/private && touch /bin/fresh; cat /opt/lib/data',
+          );
+          if (isWritable) expect(changed).toBe('new\n');
+          else expect(changed).toMatch(/(Read-only file system|Permission denied)\ndata$/);
+          if (isWritable)
+            expect(await run('id -u; id -un; hostname; cat /etc/hostname; cat /etc/hosts')).toMatch(
+              /^1000\nsandbox\n(\S+)\n\1\n127\.0\.0\.1 localhost\n/,
+            );
+        });
+        expect(readFileSync(join(tree, 'opt/lib/data'), 'utf8')).toBe('data');
+        expect(readFileSync(join(tree, 'etc/passwd'), 'utf8')).not.toContain('sandbox');
+        expect(statSync(join(tree, 'opt/lib/data')).mtimeMs).toBe(before);
+        expect(existsSync(join(tree, 'bin/fresh'))).toBe(false);
+        await within({}, async (run) => expect(await run('cat /opt/lib/data')).toBe('data'));
+      });
+
+      it('keep it until they end', async () => {
+        await within({}, async () => {
+          expect(usesOf(store.root)).toHaveLength(1);
+          await expect(removeStored(store, 'team/tool:1')).rejects.toMatchObject({ code: 'conflict' });
+          expect(await pruneStored(store, { unusedForMs: 0, dryRun: false })).toMatchObject({ names: [] });
+        });
+        expect(usesOf(store.root)).toEqual([]);
+      });
+    },
+  );
+}
+
+describeWith(['root', 'busybox', 'unshare'], 'images of the store', () => {
+  let place: UserspaceHome;
+  let provider: Provider;
+  let store: StoreDeps;
+  beforeAll(async () => {
+    place = userspaceHome();
+    store = storeDeps(join(place.home, 'images'));
+    provider = place.provider({ runner: 'unshare' });
+  });
+  afterAll(async () => {
+    await provider.close();
+    place.remove();
+  });
+  const runOn = async (image: string, text: string) => {
+    const id = freshId();
+    const { warnings } = await provider.create(runtimeSpec(id, { image }), soon());
+    const io = await provider.attach({ id, epoch: 1 }, soon());
+    const { stdout, stderr } = await runInside(io, ['sh', '-c', `{ ${text}; } 2>&1`]);
+    io.close();
+    await provider.destroy({ id, epoch: 1 }, soon());
+    return { out: stdout + stderr, warnings };
+  };
+
+  it('are found by every form of their name, and never used by a spawn that names none', async () => {
+    await importBusybox(store, { name: 'alpine' });
+    for (const image of ['alpine', 'alpine:latest', 'docker.io/library/alpine'])
+      expect((await runOn(image, 'cat /opt/lib/data')).out).toBe('data');
+    const id = freshId();
+    expect(await provider.create(runtimeSpec(id), soon())).toMatchObject({ image: 'host', warnings: [] });
+    await provider.destroy({ id, epoch: 1 }, soon());
+    expect(await provider.presentImages?.(soon())).toEqual(['host', 'alpine:latest']);
+    expect(provider.describe().images).toEqual(['host']);
+    expect((await runOn('nobody/has:it', 'true')).warnings).toEqual([
+      'Image nobody/has:it is not on this machine: the sandbox runs on host.',
+    ]);
+  });
+
+  it('do not start for another processor', async () => {
+    await importBusybox(store, { name: 'foreign:1', architecture: 'riscv64' });
+    const spec = runtimeSpec(freshId(), { image: 'foreign:1' });
+    await expect(provider.create(spec, soon())).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'Image foreign:1 is for linux/riscv64, which this machine cannot run.',
+    });
+  });
+
+  it('cannot show files of the host by links in /etc', async () => {
+    const links = [
+      { name: 'etc/passwd', type: '2', link: '/etc/shadow' },
+      { name: 'etc/group', type: '2', link: '/old/etc/shadow' },
+      { name: 'etc/hostname', type: '2', link: '/old/etc/hostname' },
+      { name: 'workspace', type: '2', link: '/old/root' },
+    ];
+    await importBusybox(store, { name: 'linked:1', layers: [tarArchive(...BASE.slice(0, 12), ...links)] });
+    const { out } = await runOn(
+      'linked:1',
+      'cat /etc/passwd /etc/group; stat -c %F /etc/hostname /workspace; ls /old',
+    );
+    expect(out).toMatch(
+      /cat: can't open '\/etc\/passwd'.*\ncat: can't open.*\nregular file\ndirectory\nls: \/old/,
+    );
+  });
+
+  it('keep their own name for the uid of the sandbox', async () => {
+    const more = [{ name: 'etc/passwd', content: 'root:x:0:0::/:/bin/sh\nnode:x:1000:1000::/:/bin/sh\n' }];
+    await importBusybox(store, { name: 'node:1', more });
+    expect((await runOn('node:1', 'id -un; cat /etc/passwd')).out).toBe(
+      'node\nroot:x:0:0::/:/bin/sh\nnode:x:1000:1000::/:/bin/sh\n',
+    );
+  });
+
+  it('bring only as many variables as fit', async () => {
+    const Env = Array.from({ length: 60 }, (_, at) => `V${at}=${at}`);
+    await importBusybox(store, { name: 'env:1', config: { Env } });
+    const { out, warnings } = await runOn('env:1', 'env');
+    expect(out).toContain('V47=47\n');
+    expect(out).not.toContain('V48');
+    expect(warnings).toEqual(['Only 48 of 60 environment variables of the image are set.']);
+  });
+
+  it('are released after a crash: by the next server, and with a run folder that has no record', async () => {
+    const [found] = await importBusybox(store, { name: 'crash:1', more: [{ name: 'opt/crash' }] });
+    const uses = join(found?.tree as string, '..', 'uses');
+    const short = place.instance.id.replaceAll('-', '').slice(0, 12);
+    const id = freshId();
+    mkdirSync(`/run/svc/${short}/${id}.1`, { recursive: true });
+    writeFileSync(join(uses, `${short}.${id}.1`), `/run/svc/${short}/${id}.1`);
+    writeFileSync(join(uses, `${short}.${freshId()}.1`), `/run/svc/${short}/nowhere`);
+    writeFileSync(join(uses, 'ffffffffffff.sb-other.1'), '/run/svc/ffffffffffff/nowhere');
+    await expect(removeStored(store, 'crash:1')).rejects.toMatchObject({ code: 'conflict' });
+    const next = place.provider({ runner: 'unshare' });
+    await next
+      .create(runtimeSpec(freshId(), { image: 'nobody/has:it', strict: true }), soon())
+      .catch(() => {});
+    expect(readdirSync(uses).sort()).toEqual([`${short}.${id}.1`, 'ffffffffffff.sb-other.1'].sort());
+    await next.destroy({ id, epoch: 1 }, soon());
+    expect(readdirSync(uses)).toEqual(['ffffffffffff.sb-other.1']);
+    await next.close();
+    await removeStored(store, 'crash:1');
+  });
+});
