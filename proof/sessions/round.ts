@@ -125,10 +125,12 @@ async function tryFault(ground: Ground, { fault, worker, id, seed, pauseMs }: Tr
   const works = Object.values(WORKS).map((begin) => begin({ ground, id, seed, seconds }));
   await Promise.all(works.map(({ begun }) => begun));
   await pause(pauseMs);
+  const early = works.filter((work) => work.failure() !== undefined);
   const began = performance.now();
   const late = isShort ? [] : works.map((work) => lateness(work, began));
   const lasts = run(ground, worker, Promise.all(works.map(({ over }) => over)));
   const found: Findings = { late: (await Promise.all(late)).flat(), untrue: [], unsettled: [] };
+  for (const work of early) found.untrue.push(`${work.name} failed before the fault with ${work.failure()}`);
   await lasts;
   if (isShort) for (const work of works) work.leave();
   const lifted = performance.now();

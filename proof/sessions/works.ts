@@ -21,6 +21,8 @@ export interface Work {
   over: Promise<void>;
   /** Gives the call up. */
   leave(): void;
+  /** Why its call failed, once it has. */
+  failure(): string | undefined;
   /** Asked when the sandbox answers again: what was wrong, as sentences. */
   wrong(): Promise<string[]>;
 }
@@ -59,12 +61,14 @@ function work({ name, run, wrong }: Course): Work {
   const left = new AbortController();
   let outcome: 'done' | 'failed' = 'failed';
   const odd: string[] = [];
+  let failure: string | undefined;
   const over = run(begin, left.signal)
     .then(() => {
       outcome = 'done';
     })
     .catch((error: unknown) => {
       const { code = asServiceError(error).code } = error as { code?: string };
+      failure = `${code}: ${String(error)}`;
       if (left.signal.aborted || EXPECTED.includes(code) || isConnection(error)) return;
       odd.push(`${name} failed with ${code}: ${String(error)}`);
     })
@@ -74,6 +78,7 @@ function work({ name, run, wrong }: Course): Work {
     begun,
     over,
     leave: () => left.abort(),
+    failure: () => failure,
     wrong: async () => [...odd, ...((await wrong?.(outcome)) ?? [])],
   };
 }
@@ -122,6 +127,7 @@ const detached: Begin = (place) => {
       begin();
     },
     wrong: async () => {
+      if (exec_id === '') return [];
       let text = '';
       for await (const line of ground.client.execs.output(id, exec_id, { follow: true }))
         if (line.stream === 'stdout') text += line.data;
