@@ -199,7 +199,8 @@ function buildInterface(
   const workerStats = fleet.stats;
   const deadlineSet = () => reaper.wake();
   const since = store.events.since.bind(store.events);
-  const feed = new EventFeed({ bus, clock, logger, since });
+  const elsewhere = (wake: () => void) => store.signals.on('events', wake);
+  const feed = new EventFeed({ bus, clock, logger, since, elsewhere });
   const events = eventViews({ events: store.events, feed, settings, clock });
   const templateChanged = () => prewarm.changed();
   const readyOf = (template: TemplateKey) => prewarm.readyBy(formatTemplateKey(template));

@@ -31,6 +31,8 @@ export interface EventFeedDeps {
   /** `store.events.since` */
   since(after: number, limit: number): Promise<Event[]>;
   bus: EventBus;
+  /** Calls `wake` when other processes may have stored events, until the returned function is called. */
+  elsewhere?(wake: () => void): () => void;
   clock: Clock;
   logger: Logger;
 }
@@ -50,6 +52,8 @@ export class EventFeed {
   readonly #deps: EventFeedDeps;
   readonly #groups = new Map<string, Group>();
   readonly #unsubscribe: () => void;
+  /** Ends the signals of other processes, which come while there are members. */
+  #unlisten: (() => void) | undefined;
   #members = 0;
   /** Read up to here. */
   #position = 0;
@@ -66,6 +70,7 @@ export class EventFeed {
   /** Nothing new is handed out any more. */
   close(): void {
     this.#unsubscribe();
+    this.#unlisten?.();
     this.#groups.clear();
     this.#members = 0;
   }
@@ -112,6 +117,7 @@ export class EventFeed {
     group.members.add(member);
     if (this.#members === 0) this.#position = after;
     this.#members += 1;
+    this.#unlisten ??= this.#deps.elsewhere?.(() => this.#wake());
     signal.addEventListener('abort', () => this.#leave(key, member), { once: true });
     this.#wake();
   }
@@ -121,6 +127,9 @@ export class EventFeed {
     if (!group?.members.delete(member)) return;
     this.#members -= 1;
     if (group.members.size === 0) this.#groups.delete(key);
+    if (this.#members > 0) return;
+    this.#unlisten?.();
+    this.#unlisten = undefined;
   }
 
   #wake(): void {

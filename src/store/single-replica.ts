@@ -1,5 +1,6 @@
-// The only process on a store: it has every role.
+// The only process on a store: it has every role, and nobody to wake.
 import { type ReplicaStore, ROLES, type RoleStore } from './seam/replicas.ts';
+import type { SignalStore } from './seam/signals.ts';
 
 export const singleReplica: ReplicaStore = {
   isShared: false,
@@ -9,5 +10,7 @@ export const singleReplica: ReplicaStore = {
   }),
   remove: async () => {},
 };
+
+export const noSignals: SignalStore = { send: () => {}, on: () => () => {} };
 
 export const allRoles: RoleStore = { take: async () => true, release: async () => {} };

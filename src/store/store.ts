@@ -22,6 +22,7 @@ import type { PoolStore } from './seam/pool.ts';
 import type { PrewarmedStore } from './seam/prewarmed.ts';
 import type { QuotaStore } from './seam/quotas.ts';
 import type { ReplicaStore, RoleStore } from './seam/replicas.ts';
+import type { SignalStore } from './seam/signals.ts';
 import type { TemplateStore } from './seam/templates.ts';
 import type { TicketStore } from './seam/tickets.ts';
 import type { LeaseStore, WorkerStore } from './seam/workers.ts';
@@ -256,6 +257,7 @@ export interface Store {
   roles: RoleStore;
   /** Absent where one process has the store for itself: its queue is in memory. */
   tickets?: TicketStore;
+  signals: SignalStore;
   /** A cheap read that fails if the database does; a write after one that failed or was slow. */
   ping(): Promise<CommitSpeed>;
   /** What else is known about the database. Cheap. */

@@ -52,6 +52,8 @@ export class Connection {
   readonly host: DatabaseHost;
   /** Calls the listener once, when the connection is closed from either side. */
   onClosed: () => void = () => {};
+  /** Calls the listener for each notification of a channel that the session listens to. */
+  onNotification: (payload: string) => void = () => {};
   readonly #client: PlainClient;
   readonly #socket: Socket;
   readonly #options: DialOptions;
@@ -65,6 +67,7 @@ export class Connection {
     // Without a listener an error between two statements would end the process.
     this.#client.on('error', () => this.destroy());
     this.#client.on('end', () => this.destroy());
+    this.#client.on('notification', ({ payload = '' }) => this.onNotification(decodeText(payload)));
   }
 
   /** Connects and sets up the session. Rejects with a StatementFailure, also if the host is not a writable primary. */

@@ -21,6 +21,7 @@ import { warmStore } from './prewarmed.ts';
 import { quotaStore } from './quotas.ts';
 import { replicaStore, roleStore } from './replicas.ts';
 import { sandboxStore } from './sandboxes.ts';
+import { Signals } from './signals.ts';
 import { templateStore } from './templates.ts';
 import { ticketStore } from './tickets.ts';
 import { createWork, type Work } from './work.ts';
@@ -36,6 +37,8 @@ export interface PostgresOptions {
   prepare: boolean;
   /** Warns if commits do not wait for a standby. */
   requireSyncStandby: boolean;
+  /** False behind poolers that do not pass notifications: other processes are then noticed by polling. True unless given. */
+  listen?: boolean;
   clock: Clock;
   random: Random;
   ids: Ids;
@@ -59,13 +62,21 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     random,
     repeated: (outcome) => logger.debug({ outcome }, 'Repeating a database operation.'),
   });
-  const numbering = new Numbering(work, clock);
+  const signals = new Signals({
+    work,
+    open: () => hosts.open(),
+    listen: options.listen ?? true,
+    clock,
+    logger,
+  });
+  const numbering = new Numbering(work, clock, () => signals.send('events'));
   const table = { work, clock, ids, numbering };
   try {
     const [instance] = await work.read<Instance & Record<string, unknown>>(INSTANCE);
     if (!instance) throw new Error('The database has no instance.');
     // A process that was killed may have left events without ids.
     numbering.request();
+    signals.start();
     const { host, database, version } = facts;
     const words = `PostgreSQL ${version}, database ${database} on ${host}`;
     logger.info({ instance: instance.id, host, database, version }, `The database is open: ${words}.`);
@@ -88,11 +99,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       replicas: replicaStore(own, () => numbering.request()),
       roles: roleStore(own),
       tickets: ticketStore(work),
+      signals,
       ping: createPing(work, clock),
       condition: () => ({ isChecking: false }),
       close: async () => {
         await numbering.close();
-        await Promise.all([pool.close(), own.close()]);
+        await Promise.all([pool.close(), own.close(), signals.close()]);
       },
     };
   } catch (error) {

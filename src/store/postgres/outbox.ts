@@ -30,11 +30,14 @@ export class Numbering {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #retry: Timer | undefined;
+  readonly #numbered: () => void;
   #isClosed = false;
 
-  constructor(work: Work, clock: Clock) {
+  /** `numbered` is called when events have their ids. */
+  constructor(work: Work, clock: Clock, numbered: () => void) {
     this.#work = work;
     this.#clock = clock;
+    this.#numbered = numbered;
   }
 
   /** Asks for a numbering that starts after this call. One that fails is repeated every second. */
@@ -89,6 +92,7 @@ export class Numbering {
         values: [BATCH],
       });
       taken = row?.taken ?? 0;
+      if (taken > 0) this.#numbered();
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Store } from '../store.ts';
 /** The parts of the store that are tables. */
 export type Tables = Omit<
   Store,
-  'instance' | 'replicas' | 'roles' | 'tickets' | 'ping' | 'condition' | 'close'
+  'instance' | 'replicas' | 'roles' | 'signals' | 'tickets' | 'ping' | 'condition' | 'close'
 >;
 export type Part = keyof Tables;
 

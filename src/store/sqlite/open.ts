@@ -5,7 +5,7 @@ import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
-import { allRoles, singleReplica } from '../single-replica.ts';
+import { allRoles, noSignals, singleReplica } from '../single-replica.ts';
 import { type CommitSpeed, SLOW_COMMIT_MS, type Store } from '../store.ts';
 import { Acknowledged } from './acknowledged.ts';
 import { Condition } from './condition.ts';
@@ -117,6 +117,7 @@ async function build(options: SqliteOptions, opened: OpenResources): Promise<Sql
     ...routedTables({ lanes, here, cache }),
     replicas: singleReplica,
     roles: allRoles,
+    signals: noSignals,
     ping: createPing({ clock, lanes, alive: () => work.run(() => void alive.get()) }),
     announce: (address) => opened.lock?.announce(address),
     lost: link.lost,

@@ -47,7 +47,7 @@ export function failingStore(inner: Store): FailingStore {
   };
   const { instance, sandboxes, templates, warm, quotas, events, execs, pool, idempotency, audit, clock } =
     inner;
-  const { workers, leases, keys, replicas, roles, ping, close } = inner;
+  const { workers, leases, keys, replicas, roles, signals, ping, close } = inner;
   return {
     instance,
     sandboxes: wrap(sandboxes, 'sandboxes.'),
@@ -65,6 +65,7 @@ export function failingStore(inner: Store): FailingStore {
     clock: wrap(clock, 'clock.'),
     replicas,
     roles,
+    signals,
     ...wrap({ ping, close }, ''),
     condition: () => inner.condition(),
     calls,

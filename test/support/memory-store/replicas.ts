@@ -1,18 +1,30 @@
 // Processes and roles as maps: the reference for what the seam means.
-import {
-  type ReplicaRecord,
-  type ReplicaStore,
-  ROLES,
-  type RoleRecord,
-  type RoleStore,
-} from '../../../src/store/seam/replicas.ts';
+import { type ReplicaRecord, ROLES, type RoleRecord } from '../../../src/store/seam/replicas.ts';
+import type { SignalKind, SignalStore } from '../../../src/store/seam/signals.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { copy } from './tables.ts';
 
-export function memoryReplicas(): { replicas: ReplicaStore; roles: RoleStore } {
+/** Wakes whoever listens at once; nothing is polled. */
+function memorySignals(): SignalStore {
+  const listeners = new Set<{ kind: SignalKind; call: (subject?: string) => void }>();
+  return {
+    send: (kind, subject) => {
+      for (const one of listeners) if (one.kind === kind) one.call(subject);
+    },
+    on: (kind, call) => {
+      const listener = { kind, call };
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+export function memoryReplicas(): Pick<Store, 'replicas' | 'roles' | 'signals'> {
   const processes = new Map<string, ReplicaRecord>();
   const roles = ROLES.map((name): RoleRecord => ({ name, beats: 0 }));
   const heldBy = (id: string) => roles.filter(({ holder }) => holder === id);
   return {
+    signals: memorySignals(),
     replicas: {
       isShared: true,
       beat: async (self) => {

@@ -27,8 +27,14 @@ export function storeOver(store: Store, line: StoreLine): Store {
     if (typeof part === 'object' && part !== null && name !== 'instance') return [name, partOver(part, line)];
     return [name, name === 'ping' ? methodOver(part as Method, line) : part];
   });
-  return Object.fromEntries(parts) as Store;
+  return { ...(Object.fromEntries(parts) as unknown as Store), signals: signalsOver(store.signals, line) };
 }
+
+/** A frozen process is woken when it is thawed. */
+const signalsOver = (signals: Store['signals'], line: StoreLine): Store['signals'] => ({
+  send: (...signal) => void line.turn().then(() => signals.send(...signal)),
+  on: (kind, listener) => signals.on(kind, (subject) => void line.turn().then(() => listener(subject))),
+});
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 

@@ -8,7 +8,7 @@ import { hasEnded } from '../../../src/domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../../src/domain/worker-id.ts';
 import type { EventDraft } from '../../../src/schema/event.ts';
 import type { SandboxState } from '../../../src/schema/sandbox-states.ts';
-import { allRoles, singleReplica } from '../../../src/store/single-replica.ts';
+import { allRoles, noSignals, singleReplica } from '../../../src/store/single-replica.ts';
 import type { SandboxRecord, SandboxStore, Store, Transition } from '../../../src/store/store.ts';
 import { memoryAudit } from './audit.ts';
 import { claimId, liveClaim, settleClaim } from './claims.ts';
@@ -61,7 +61,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     workers: memoryWorkers(tables),
     leases: memoryLeases(tables),
     events: memoryEvents(tables, deps.isShared === true),
-    ...(deps.isShared ? memoryReplicas() : { replicas: singleReplica, roles: allRoles }),
+    ...(deps.isShared ? memoryReplicas() : { replicas: singleReplica, roles: allRoles, signals: noSignals }),
     execs: memoryExecs(tables),
     idempotency: {
       find: async (claim) => liveClaim(tables, claim),

@@ -11,7 +11,7 @@ function given(answers: ((() => Promise<number>) | number)[] = []) {
     const answer = answers[runs++] ?? 0;
     return [{ taken: typeof answer === 'number' ? answer : await answer() }];
   };
-  const numbering = new Numbering({ write } as unknown as Work, clock);
+  const numbering = new Numbering({ write } as unknown as Work, clock, () => {});
   return { clock, numbering, runs: () => runs };
 }
 
