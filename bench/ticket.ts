@@ -2,7 +2,7 @@
 // continuation it is about twice as much; P15-memory judges all of that together.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { SpawnQueue } from '../src/control/queue/queue.ts';
+import { MemoryQueue } from '../src/control/queue/memory-queue.ts';
 import { realClock } from '../src/host/clock.ts';
 import type { Pair } from './row.ts';
 
@@ -23,7 +23,7 @@ export const ticketPair: Pair = {
   pairs: 5,
   ours: async () => {
     const settings = { overflow: 'queue', most: WAITING, timeoutMs: HOUR_MS } as const;
-    const queue = new SpawnQueue({ publisher: { note: () => {} }, clock: realClock() }, settings);
+    const queue = new MemoryQueue({ publisher: { note: () => {} }, clock: realClock() }, settings);
     const applicants = Array.from({ length: WAITING }, (_, n) => ({
       owner_id: `owner-${n % OWNERS}`,
       actor: 'bench',
@@ -34,7 +34,7 @@ export const ticketPair: Pair = {
     const signals = applicants.map(() => new AbortController().signal);
     const before = heapBytes();
     const waits = applicants.map((applicant, n) => queue.admit(applicant, signals[n]).catch(() => {}));
-    while (queue.stats().depth < WAITING) await new Promise((resolve) => setImmediate(resolve));
+    while ((await queue.stats()).depth < WAITING) await new Promise((resolve) => setImmediate(resolve));
     const each = (heapBytes() - before) / WAITING / 1024;
     queue.close();
     await Promise.all(waits);

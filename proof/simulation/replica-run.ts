@@ -15,6 +15,7 @@ import { Replica } from './replicas.ts';
 const CAP = 15;
 const OWNER_CAP = 6;
 const OWNERS = ['ann', 'bob'];
+const QUEUE = { spawn_overflow: 'queue', spawn_queue_timeout: '40s', max_spawn_queue: 12 } as const;
 const REPLICAS = 3;
 /** The template whose sandboxes are prewarmed. */
 const TEMPLATE = 'py';
@@ -44,7 +45,7 @@ export class ReplicaRun {
     const alone = world({
       auth: { worker_tokens: WORKER_TOKENS },
       database: { ended_retention: '8760h' },
-      defaults: { max_sandboxes: CAP, max_sandboxes_per_owner: OWNER_CAP, spawn_overflow: 'reject' },
+      defaults: { max_sandboxes: CAP, max_sandboxes_per_owner: OWNER_CAP, ...QUEUE },
     });
     this.w = { ...alone, store: memoryStore({ ...alone, isShared: true }) };
     this.workers = simulatedFleet(this.#balanced());
@@ -224,6 +225,7 @@ export class ReplicaRun {
     await this.audit();
     expect(await w.store.warm.all()).toEqual([]);
     expect(await w.store.leases.list()).toEqual([]);
+    expect(await w.store.tickets?.homes()).toEqual([]);
     for (const { provider, held } of workers.map((each) => ({ ...each, held: each.held() })))
       expect([[...provider.runtimes.values()], held]).toEqual([[], []]);
     await this.#history();

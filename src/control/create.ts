@@ -1,8 +1,6 @@
 // Puts the control plane together. `app` hands in the parts; nothing here knows which store or providers they are.
-import { defined } from '../domain/defined.ts';
 import { KeyedLock } from '../domain/keyed-lock.ts';
 import { formatTemplateKey, type TemplateKey } from '../domain/template-key.ts';
-import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import { EventFeed } from '../events/feed.ts';
 import { files } from './access/files.ts';
 import { logs } from './access/logs.ts';
@@ -15,6 +13,7 @@ import {
   type Foundation,
   type Runtime,
 } from './build-runtime.ts';
+import { buildSpawning, type Spawning } from './build-spawning.ts';
 import { execs } from './exec/exec.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { keyViews } from './keys/keys.ts';
@@ -25,10 +24,7 @@ import { Reconciler } from './maintenance/reconcile.ts';
 import { RuntimeWatch } from './maintenance/runtime-watch.ts';
 import { metricViews } from './metrics/metric-views.ts';
 import { Instruments } from './metrics/readings.ts';
-import { Prewarm } from './prewarm/prewarm.ts';
-import { SpawnQueue } from './queue/queue.ts';
 import { sandboxes as sandboxViews } from './sandboxes/sandboxes.ts';
-import { Spawner } from './spawn/spawn.ts';
 import { AuditTrail } from './system/audit.ts';
 import { eventViews } from './system/events.ts';
 import { healthViews } from './system/health.ts';
@@ -47,79 +43,7 @@ export function createControlPlane(deps: ControlDeps): ControlPlane {
   return buildInterface(deps, foundation, runtime, spawning, background);
 }
 
-type Spawning = ReturnType<typeof buildSpawning>;
 type BackgroundParts = ReturnType<typeof buildBackground>;
-
-/** How sandboxes come to be: the queue, prewarmed sandboxes and the spawner. */
-function buildSpawning(
-  { host: { cpus }, ids, logger }: ControlDeps,
-  foundation: Foundation,
-  runtime: Runtime,
-) {
-  const { replica, replicas, roles, clock, store, providers, settings, limitsOf, publisher } = foundation;
-  const { sandboxes, templates, warm, workers, idempotency } = store;
-  const { fleet, sessions, deadlines, spawns, probes, runtimes, rollback, destroyer, reaper } = runtime;
-  const prewarm = new Prewarm({
-    replica,
-    replicas,
-    roles,
-    warm,
-    workers,
-    templates,
-    sandboxes,
-    providers,
-    probes,
-    fleet,
-    runtimes,
-    sessions,
-    settings,
-    limitsOf,
-    cpus,
-    ids,
-    clock,
-    logger,
-  });
-  const queue = spawnQueue(foundation, runtime);
-  const spawner = new Spawner({
-    sandboxes,
-    templates,
-    idempotency,
-    providers,
-    probes,
-    fleet,
-    prewarm,
-    queue,
-    spawns,
-    replica,
-    sessions,
-    deadlines,
-    runtimes,
-    rollback,
-    destroyer,
-    publisher,
-    settings,
-    limitsOf,
-    cpus,
-    ids,
-    clock,
-    logger,
-    deadlineSet: () => reaper.wake(),
-  });
-  return { prewarm, queue, spawner };
-}
-
-/** A queue that learns of every ended sandbox and every ended VM of the pool, since both free capacity. */
-function spawnQueue({ clock, settings, publisher }: Foundation, { vms }: Runtime): SpawnQueue {
-  const queue = new SpawnQueue({ publisher, clock }, settings.queue);
-  publisher.onEnd(({ owner_id, data }) => {
-    // With `auto`, a spawn that waits for one provider may run on another worker's provider of another kind.
-    if (data?.worker_id !== LOCAL_WORKER && settings.defaultProvider === 'auto') queue.limitsChanged();
-    const provider = typeof data?.provider === 'string' ? data.provider : undefined;
-    queue.freed(defined({ owner_id, provider }));
-  });
-  vms.onEnd((provider) => queue.freed({ provider }));
-  return queue;
-}
 
 /** Work that no request starts: deadlines, reconciliation, retention, leases. */
 function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Runtime, { prewarm }: Spawning) {
@@ -282,12 +206,15 @@ function buildInterface(
     rates,
     audit,
     ledger,
-    start: () => work.start(),
+    start: () => {
+      queue.start();
+      return work.start();
+    },
     drain: () => queue.close(),
     stop: () => {
-      queue.close();
+      const queueStopped = queue.stop();
       feed.close();
-      return work.stop().finally(() => execLog.close());
+      return queueStopped.then(() => work.stop()).finally(() => execLog.close());
     },
   };
 }

@@ -8,6 +8,8 @@ export interface Waiting {
   provider: string;
   /** What it demands of its worker (`demandKey`): it may lack capacity that others have. */
   demand?: string | undefined;
+  /** Its position among those of its owner; only `insert` reads it. */
+  seq?: number;
 }
 
 /**
@@ -35,6 +37,8 @@ interface OwnerQueue<T> extends OwnerTurn {
 export class FairQueue<T extends Waiting> {
   readonly #lines = new Map<string, OwnerQueue<T>>();
   readonly #turns = new Map<string, OwnerRotation<OwnerQueue<T>>>();
+  /** Owners without room of their own, first those that were held first. */
+  readonly #held = new Set<OwnerQueue<T>>();
   #full = false;
   #size = 0;
   #turn = 0;
@@ -45,20 +49,46 @@ export class FairQueue<T extends Waiting> {
 
   /** Behind the others of its owner; a new owner behind all others. */
   add(item: T): QueueEntry<T> {
-    const known = this.#lines.get(item.owner);
-    const line: OwnerQueue<T> = known ?? {
+    return this.#put(item, this.#turn + 1, undefined);
+  }
+
+  /** In the order of `seq` among the others of its owner; a new owner at `turn`. */
+  insert(item: T, turn: number): QueueEntry<T> {
+    const { seq = 0 } = item;
+    let after: ListNode<QueueEntry<T>> | undefined;
+    let last = this.#lines.get(item.owner)?.places.last;
+    while (last && (last.value.item.seq ?? 0) > seq) [after, last] = [last, last.before];
+    return this.#put(item, turn, after);
+  }
+
+  /** Moves an owner that waits to this turn. */
+  setTurn(owner: string, turn: number): void {
+    const line = this.#lines.get(owner);
+    if (!line || line.turn === turn) return;
+    this.#turn = Math.max(this.#turn, turn);
+    exit(line);
+    line.turn = turn;
+    if (!line.held) this.#enter(line);
+  }
+
+  #put(item: T, turn: number, after: ListNode<QueueEntry<T>> | undefined): QueueEntry<T> {
+    const line: OwnerQueue<T> = this.#lines.get(item.owner) ?? {
       owner: item.owner,
       places: new LinkedList(),
-      turn: ++this.#turn,
+      turn,
       at: undefined,
       held: false,
       outsideOf: undefined,
     };
     const place: QueueEntry<T> = { item, line, link: undefined };
-    place.link = line.places.append(place);
+    place.link = line.places.insert(place, after);
     this.#size++;
-    if (!known) {
+    if (line.places.size === 1) {
+      this.#turn = Math.max(this.#turn, turn);
       this.#lines.set(item.owner, line);
+    }
+    if (line.places.first === place.link && !line.held) {
+      exit(line);
       this.#enter(line);
     }
     return place;
@@ -87,10 +117,11 @@ export class FairQueue<T extends Waiting> {
     return soonest?.places.first?.value;
   }
 
-  /** Removes a served entry; its owner goes behind all others. */
-  served(place: QueueEntry<T>): void {
+  /** Removes a served entry; its owner goes to `turn`, by default behind all others. */
+  served(place: QueueEntry<T>, turn = this.#turn + 1): void {
     place.line.outsideOf = undefined;
-    this.#leave(place, ++this.#turn);
+    this.#turn = Math.max(this.#turn, turn);
+    this.#leave(place, turn);
   }
 
   /** Removes an entry that no longer waits; its owner keeps its turn. Idempotent. */
@@ -104,7 +135,7 @@ export class FairQueue<T extends Waiting> {
     else if (lack === 'provider') this.#turnsAt(roomOf(item)).isFull = true;
     else {
       exit(line);
-      if (lack === 'owner') line.held = true;
+      if (lack === 'owner') this.#keep(line);
       else this.#shutOut(line, roomOf(item));
     }
   }
@@ -121,7 +152,15 @@ export class FairQueue<T extends Waiting> {
     const line = this.#lines.get(owner);
     if (!line?.held) return;
     line.held = false;
+    this.#held.delete(line);
     this.#enter(line);
+  }
+
+  /** Makes all candidates again but owners without room of their own, and `most` of these: others follow with the next call. */
+  retry(most: number): void {
+    this.#full = false;
+    for (const turns of this.#turns.values()) turns.freed();
+    for (const { owner } of [...this.#held].slice(0, most)) this.release(owner);
   }
 
   /** The limits of everyone have changed: all passed-over entries are candidates again. */
@@ -160,11 +199,17 @@ export class FairQueue<T extends Waiting> {
 
   #end(line: OwnerQueue<T>): void {
     exit(line);
+    this.#held.delete(line);
     this.#lines.delete(line.owner);
     if (this.#size > 0) return;
     // Nobody waits: what was known to be full is forgotten.
     this.#full = false;
     this.#turns.clear();
+  }
+
+  #keep(line: OwnerQueue<T>): void {
+    line.held = true;
+    this.#held.add(line);
   }
 
   #enter(line: OwnerQueue<T>): void {
@@ -190,8 +235,8 @@ export class FairQueue<T extends Waiting> {
 /** Demands share so many rotations of a provider, so that their number stays bounded. */
 const ROOMS = 64;
 
-/** The rotation of an item: one for its provider, and others for those that demand certain workers. */
-function roomOf({ provider, demand }: Omit<Waiting, 'owner'>): string {
+/** The name of the rotation of an item: one for its provider, and others for those that demand certain workers. */
+export function roomOf({ provider, demand }: Omit<Waiting, 'owner'>): string {
   if (demand === undefined) return provider;
   let hash = 0;
   for (const char of demand) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 1_000_003;

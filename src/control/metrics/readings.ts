@@ -8,7 +8,7 @@ import type { MetricsBody } from '../../schema/diagnostics.ts';
 import type { SandboxGroup, Store } from '../../store/store.ts';
 import type { RateStats } from '../api/system.ts';
 import type { PrewarmStats } from '../prewarm/prewarm.ts';
-import type { QueueCounts } from '../queue/queue.ts';
+import type { QueueStats } from '../queue/queue.ts';
 import type { QueueSettings } from '../records/settings.ts';
 import type { Probes } from '../runtime/probes.ts';
 import type { WorkerStats } from '../workers/worker-stats.ts';
@@ -25,7 +25,7 @@ export interface ReadingDeps {
   metrics: Metrics;
   /** The number of event readers. */
   readers(): number;
-  queue: { stats(): QueueCounts & { depth: number } };
+  queue: { stats(): Promise<QueueStats> };
   prewarm: { stats(): PrewarmStats };
   rates: { stats(): RateStats };
   ledger: ByteLedger;
@@ -52,7 +52,7 @@ export class Instruments {
   /** Rejects when the database does not answer. */
   async read(): Promise<Readings> {
     const { clock, prewarm, rates, ledger } = this.#deps;
-    const [store, groups, quotas, providers, events, operations, fleet] = await Promise.all([
+    const [store, groups, quotas, providers, events, operations, fleet, scheduler] = await Promise.all([
       this.#store(),
       this.#groups(),
       this.#deps.store.quotas.summary(),
@@ -60,6 +60,7 @@ export class Instruments {
       this.#events(),
       operationsOf(this.#deps.metrics),
       this.#deps.workerStats(),
+      schedulerNumbers(this.#deps),
     ]);
     const generated_at = new Date(clock.now()).toISOString();
     const sandboxes = sandboxCounts(groups);
@@ -71,7 +72,7 @@ export class Instruments {
         store,
         providers,
         sandboxes,
-        scheduler: schedulerNumbers(this.#deps),
+        scheduler,
         ...fleet,
         prewarm: prewarm.stats(),
         quotas,
@@ -143,11 +144,11 @@ export class Instruments {
   }
 }
 
-function schedulerNumbers({
+async function schedulerNumbers({
   queue,
   settings,
-}: Pick<ReadingDeps, 'queue' | 'settings'>): MetricsBody['scheduler'] {
-  const { depth, queued_total, dequeued_total, timeouts, ...waits } = queue.stats();
+}: Pick<ReadingDeps, 'queue' | 'settings'>): Promise<MetricsBody['scheduler']> {
+  const { depth, queued_total, dequeued_total, timeouts, ...waits } = await queue.stats();
   const { overflow, most, timeoutMs } = settings.queue;
   return {
     spawn_overflow: overflow,

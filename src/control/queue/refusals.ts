@@ -1,7 +1,8 @@
 // Refusals of spawns that wait for capacity, or would.
 import type { AdmissionDecision } from '../../domain/admission.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { ttlRefused } from '../../domain/ttl.ts';
+import type { ErrorCode } from '../../schema/error.ts';
 
 const RETRY_MS = 1000;
 
@@ -51,5 +52,32 @@ export function admissionRefused(decision: AdmissionDecision): ServiceError {
       ? 'Check the lists of workers and providers.'
       : 'Destroy a sandbox that is no longer needed, or try again later.',
     details: { reason, active_sandboxes, max_sandboxes, ...ofOwner },
+  });
+}
+
+/** The public part of an error, for another process. */
+export function errorJson(error: unknown): string {
+  const { code, message, remedy, details, status, retryAfterMs } = asServiceError(error);
+  return JSON.stringify({ code, message, remedy, details, status, retryAfterMs });
+}
+
+/** The error that `errorJson` was given. */
+export function errorFromJson(json: string): ServiceError {
+  const { code, message, ...facts } = JSON.parse(json) as { code: ErrorCode; message: string };
+  return new ServiceError(code, message, facts);
+}
+
+/** Another server has the ticket, or took this one for dead. */
+export function positionLost(): ServiceError {
+  return new ServiceError('unavailable', 'This spawn lost its position in the queue.', {
+    remedy: 'Try again.',
+    retryAfterMs: 1000,
+  });
+}
+
+export function keyEnded(): ServiceError {
+  return new ServiceError('unavailable', 'The first request with this Idempotency-Key has just ended.', {
+    remedy: 'Try again in a moment.',
+    retryAfterMs: 1000,
   });
 }

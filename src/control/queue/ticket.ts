@@ -1,6 +1,8 @@
-// One queued spawn. There may be ten thousand, so it holds what it needs and no closures of its own.
+// One queued spawn of this process. There may be ten thousand, so it holds what it needs and no closures of its own.
 import type { AdmissionDecision } from '../../domain/admission.ts';
-import type { QueueEntry } from '../../domain/fair-queue.ts';
+import type { ServiceError } from '../../domain/errors.ts';
+import type { MissingCapacity, QueueEntry } from '../../domain/fair-queue.ts';
+import type { Ticket } from '../../store/seam/tickets.ts';
 import type { Wait } from './waits.ts';
 
 /** The outcome of an attempt, which ends when capacity is reserved or refused, not when the sandbox runs. */
@@ -17,28 +19,51 @@ export interface Applicant<T> {
   attempt(hasWaited: boolean): Promise<Attempt<T>>;
 }
 
+/** A spawn that can also wait in the store, where another process may admit it. */
+export interface StoredApplicant<T> extends Applicant<T> {
+  /** Its ticket, but for the home. */
+  ticket(): Omit<Ticket, 'home'>;
+  /** This process is going to start the sandbox with this id: nobody else ends its row until `release` or its start. */
+  hold(id: string): { release(): void };
+  /** What `attempt` would have returned, for a ticket that was admitted as `sandbox_id`. Its id must be on hold. */
+  resume(ticket: Ticket, sandbox_id: string): Promise<T>;
+  /** The refusal for a key that was used with another request. */
+  otherRequest(): ServiceError;
+}
+
+/** What a denied attempt lacked. */
+export function lackOf({ reason }: AdmissionDecision): MissingCapacity {
+  if (reason === 'max_sandboxes_per_owner') return 'owner';
+  if (reason === 'pool_full') return 'pool';
+  return reason === 'worker_capacity' ? 'provider' : 'all';
+}
+
 /** The promise of the caller, and what ends the wait from outside. */
 export interface Waiter {
   signal: AbortSignal | undefined;
   resolve(admitted: unknown): void;
   reject(error: unknown): void;
   /** Called when the signal aborts. */
-  left(ticket: Ticket, reason: unknown): void;
+  left(spawn: QueuedSpawn, reason: unknown): void;
 }
 
-export class Ticket {
+export class QueuedSpawn {
   readonly owner: string;
   readonly actor: string;
   readonly provider: string;
   readonly demand: string | undefined;
   /** Its entry in the queue; set when it joins. */
-  place: QueueEntry<Ticket> | undefined;
+  place: QueueEntry<QueuedSpawn> | undefined;
   /** Its wait; set while it is queued. */
-  wait: Wait<QueueEntry<Ticket>> | undefined;
+  wait: Wait<QueueEntry<QueuedSpawn>> | undefined;
   /** How to end it, set while an attempt was running; used only if that attempt fails. */
   ending: (() => void) | undefined;
   readonly #applicant: Applicant<unknown>;
   readonly #waiter: Waiter;
+
+  get owner_id(): string {
+    return this.owner;
+  }
 
   constructor(applicant: Applicant<unknown>, waiter: Waiter) {
     this.owner = applicant.owner_id ?? '';

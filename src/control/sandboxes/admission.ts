@@ -35,7 +35,7 @@ export interface AdmissionDeps extends ChooseDeps {
   limitsOf: LimitsOf;
   cpus: number;
   clock: Clock;
-  queue: { stats(): { depth: number } };
+  queue: { stats(): Promise<{ depth: number }> };
 }
 
 /** What a spawn of `request` would get now. Throws for an invalid request, as a spawn does. */
@@ -46,7 +46,7 @@ export async function admissionOf(
 ): Promise<Shown> {
   const { settings, sandboxes } = deps;
   const full = await withTemplate(deps.templates, request, spawnOwner(request, caller, settings));
-  const queue = { ...settings.queue, ...deps.queue.stats() };
+  const queue = { ...settings.queue, ...(await deps.queue.stats()) };
   const asksNetwork = request.network === 'default';
   const { wanted, limits, others } = await questionOf(deps, { ...full, asksNetwork }, caller);
   const decision = await sandboxes.admission(wanted, limits);

@@ -109,6 +109,10 @@ export async function suggestProviders(
   });
 }
 
+/** The provider of a spawn that was chosen before: this server's own, else a placeholder. */
+export const providerOf = ({ providers }: Pick<ChooseDeps, 'providers'>, kind: ProviderKind): Provider =>
+  providers.all.find((provider) => provider.kind === kind) ?? remoteProvider(kind);
+
 /** Whether this server itself may run a sandbox of this provider. */
 export const isLocal = (provider: Provider): boolean => !('isElsewhere' in provider);
 

@@ -83,7 +83,7 @@ export class SharedSpawns {
   }
 }
 
-function otherBody(): ServiceError {
+export function otherBody(): ServiceError {
   return new ServiceError('conflict', 'This Idempotency-Key was used with another request.', {
     remedy: 'Use a new key for a new request.',
   });

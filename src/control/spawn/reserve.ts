@@ -6,7 +6,14 @@ import type { PlacementLimits } from '../../domain/placement.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
-import type { IdempotencyClaim, SandboxRecord, SandboxStore } from '../../store/store.ts';
+import type {
+  IdempotencyClaim,
+  Reservation,
+  ReserveOrder,
+  SandboxRecord,
+  SandboxStore,
+} from '../../store/store.ts';
+import type { TicketAttempt } from '../queue/desk.ts';
 import type { Attempt } from '../queue/ticket.ts';
 import type { InFlightSpawn, InFlightSpawns } from '../runtime/in-flight-spawns.ts';
 import { isLocal } from './choose.ts';
@@ -56,41 +63,75 @@ export type Reserved = ReservedRow | { sandbox: Sandbox };
 
 export async function reserveSandbox(deps: ReserveDeps, placing: ReserveRequest): Promise<Attempt<Reserved>> {
   const { plan, shape, claim } = placing;
-  const taken = await takePrewarmed(deps, plan, shape, claim);
+  const taken = await takePrewarmed(deps, plan, shape, { claim });
   if (taken === undefined) return reserveRow(deps, placing);
   if ('decision' in taken) return { denied: taken.decision };
   if ('fingerprint' in taken) return { admitted: { sandbox: replayed(claim, taken) } };
+  if (!('sandbox' in taken)) throw noTicket();
   deps.deadlineSet();
-  return { admitted: taken };
+  return { admitted: { sandbox: taken.sandbox } };
+}
+
+/** The same for a ticket. The home of the ticket starts the row. */
+export async function reserveTicket(
+  deps: ReserveDeps,
+  placing: ReserveRequest,
+  ticket: NonNullable<ReserveOrder['ticket']>,
+): Promise<TicketAttempt> {
+  const { plan, shape, claim } = placing;
+  const taken = await takePrewarmed(deps, plan, shape, { claim, ticket });
+  if (taken && 'sandbox' in taken) {
+    deps.deadlineSet();
+    return { kind: 'admitted', turn: taken.turn };
+  }
+  const reserved = taken ?? (await writeRow(deps, placing, ticket.home, ticket));
+  if (reserved.kind === 'reserved') return { kind: 'admitted', turn: reserved.turn };
+  if (reserved.kind === 'replay') return { kind: 'replayed', sandbox_id: reserved.sandbox_id };
+  return reserved;
 }
 
 /** The spawn is in flight before its row exists: reconciliation must never see the row without it. */
-async function reserveRow(
-  deps: ReserveDeps,
-  { plan, provider, claim }: ReserveRequest,
-): Promise<Attempt<Reserved>> {
-  const { sandboxes, publisher, settings, spawns, replica } = deps;
-  const flight = spawns.begin(plan.row.id);
+async function reserveRow(deps: ReserveDeps, placing: ReserveRequest): Promise<Attempt<Reserved>> {
+  const { plan, provider, claim } = placing;
+  const flight = deps.spawns.begin(plan.row.id);
   try {
-    const events = [publisher.draft('sandbox.created', plan.row, plan.row.created_by)];
-    const limits = { ...settings.limits(provider.kind), placement: placementOf(deps, plan, provider) };
-    const sandbox = { ...plan.row, replica_id: replica };
-    const reserved = await sandboxes.reserve({ sandbox, limits, events, claim });
-    if (reserved.kind !== 'reserved') flight.end();
+    const reserved = await writeRow(deps, placing, deps.replica);
+    if (reserved.kind === 'reserved')
+      return { admitted: { plan: placed(plan, reserved.sandbox), provider, flight } };
+    flight.end();
     if (reserved.kind === 'denied') return { denied: reserved.decision };
     if (reserved.kind === 'replay') return { admitted: { sandbox: replayed(claim, reserved) } };
-    if (reserved.kind !== 'reserved') throw new Error('only a prewarmed sandbox or a ticket can be missing');
-    publisher.committed(reserved.events);
-    deps.deadlineSet();
-    return { admitted: { plan: placed(plan, reserved.sandbox), provider, flight } };
+    throw noTicket();
   } catch (error) {
     flight.end();
     throw error;
   }
 }
 
+const noTicket = () => new Error('a spawn without a ticket cannot lose it');
+
+/** Writes the row for `starter`, which starts the sandbox. */
+async function writeRow(
+  { sandboxes, publisher, settings, fleet, deadlineSet }: ReserveDeps,
+  { plan, provider, claim }: ReserveRequest,
+  starter: string,
+  ticket?: ReserveOrder['ticket'],
+): Promise<Exclude<Reservation, { kind: 'gone' }>> {
+  const events = [publisher.draft('sandbox.created', plan.row, plan.row.created_by)];
+  const placement = placementOf({ fleet, settings }, plan, provider);
+  const limits = { ...settings.limits(provider.kind), placement };
+  const sandbox = { ...plan.row, replica_id: starter };
+  const reserved = await sandboxes.reserve({ sandbox, limits, events, claim, ticket });
+  if (reserved.kind === 'gone') throw new Error('only a prewarmed sandbox can be missing');
+  if (reserved.kind === 'reserved') {
+    publisher.committed(reserved.events);
+    deadlineSet();
+  }
+  return reserved;
+}
+
 /** The processors of this host neither limit other workers nor cause their warnings: workers apply their own. */
-function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
+export function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
   if (row.worker_id === LOCAL_WORKER) return { ...plan, row };
   return { ...plan, row: { ...row, vcpus: plan.vcpus }, warnings: [] };
 }

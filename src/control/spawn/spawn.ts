@@ -2,47 +2,33 @@
 // reserve.ts) → start (start.ts) → answer. With an Idempotency-Key a spawn finishes even when the client disconnects,
 // since it may ask again; without one the sandbox is ended, since no client knows its id.
 import type { SystemActor } from '../../domain/actor.ts';
-import { betterDenial, isPlaceless, requestOfRow } from '../../domain/admission.ts';
 import { defined } from '../../domain/defined.ts';
-import type { OwnerLimits } from '../../domain/quota.ts';
-import { ttlRefused } from '../../domain/ttl.ts';
-import { demandKey } from '../../domain/worker-demand.ts';
-import type { Provider } from '../../providers/provider.ts';
+import type { ProviderSet } from '../../providers/provider.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
-import type { TemplateStore } from '../../store/seam/templates.ts';
-import type { IdempotencyClaim, IdempotencyStore, SandboxStore } from '../../store/store.ts';
+import type { IdempotencyStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { SpawnQueue } from '../queue/queue.ts';
-import type { Attempt } from '../queue/ticket.ts';
 import type { Subject } from '../records/publish.ts';
-import type { LimitsOf } from '../records/settings.ts';
+import type { Settings } from '../records/settings.ts';
 import { shownTo } from '../records/views.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
-import { alternatives, type ChooseDeps, chooseProvider, suggestProviders } from './choose.ts';
+import type { Probes } from '../runtime/probes.ts';
+import { suggestProviders } from './choose.ts';
 import { replayed, SharedSpawns, type SpawnOptions, spawnClaim } from './idempotency.ts';
-import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
-import { type ReserveDeps, type Reserved, refuseLocally, reserveSandbox } from './reserve.ts';
+import type { SpawnCall as Order, SpawnOrders } from './orders.ts';
 import { type StartDeps, startSandbox } from './start.ts';
-import { shapeOf } from './take-prewarmed.ts';
-import { withTemplate } from './template-request.ts';
 
-export interface SpawnDeps
-  extends ChooseDeps,
-    ReserveDeps,
-    Omit<StartDeps, 'prewarm' | 'providers' | 'sandboxes'> {
-  sandboxes: SandboxStore;
-  templates: Pick<TemplateStore, 'get'>;
+export interface SpawnDeps extends StartDeps {
+  orders: Pick<SpawnOrders, 'prepare'>;
   idempotency: Pick<IdempotencyStore, 'find'>;
-  queue: SpawnQueue;
+  queue: Pick<SpawnQueue, 'admit'>;
+  providers: ProviderSet;
+  probes: Probes;
+  settings: Settings;
   destroyer: Pick<Destroyer, 'mark' | 'finishLater'>;
-  limitsOf: LimitsOf;
-  cpus: number;
 }
 
-interface SpawnCall {
-  request: SpawnRequest;
-  caller: Caller;
-  claim: IdempotencyClaim | undefined;
+interface SpawnCall extends Order {
   /** Aborts when the client disconnects, or all clients that share the spawn. */
   signal: AbortSignal;
 }
@@ -74,7 +60,7 @@ export class Spawner {
       // Checked first: neither a changed template nor a limit matters to a stored answer.
       const known = claim && (await this.#deps.idempotency.find(claim));
       if (known) return replayed(claim, known);
-      const order = await this.#order(call, (provider) => {
+      const order = await this.#deps.orders.prepare(call, (provider) => {
         subject = { ...subject, provider };
       });
       signal.throwIfAborted();
@@ -110,55 +96,4 @@ export class Spawner {
     if (signal.aborted) void end();
     else signal.addEventListener('abort', () => void end(), { once: true });
   }
-
-  /** Completes and validates the request, so that it can wait in the queue. */
-  async #order({ request: short, caller, claim }: SpawnCall, chose: (provider: string) => void) {
-    const { settings, cpus, clock, ids, limitsOf } = this.#deps;
-    const owner_id = spawnOwner(short, caller, settings);
-    const { request, setup, template } = await withTemplate(this.#deps.templates, short, owner_id);
-    const provider = await chooseProvider(this.#deps, request.provider);
-    chose(provider.kind);
-    const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
-    const asksNetwork = short.network === 'default';
-    const planned = (provider: Provider, limits: OwnerLimits) => {
-      const facts = { settings, cpus, provider, setup, asksNetwork, limits, now: clock.now() };
-      return planSpawn(request, caller, { ...facts, ...names });
-    };
-    const limits = await limitsOf(owner_id);
-    const first = planned(provider, limits);
-    // Refused before the spawn waits, since no capacity would help it.
-    const { maxTtlMs } = limits;
-    if (maxTtlMs > 0 && requestOfRow(first.row).ttlMs > maxTtlMs) throw ttlRefused(maxTtlMs);
-    await refuseLocally(this.#deps, first, provider);
-    const reserve = (plan: SpawnPlan, provider: Provider) => {
-      const hasWarm = template && template.prewarm > 0 && !settings.pool;
-      const shape = hasWarm ? shapeOf(template, plan) : undefined;
-      return reserveSandbox(this.#deps, { plan, provider, shape, claim });
-    };
-    const others = () => alternatives(this.#deps, request.provider, provider);
-    // The first plan serves the first attempt. After a wait, time and limits have moved on: it is planned again.
-    const attempt = async (hasWaited: boolean) => {
-      const now = hasWaited ? await limitsOf(owner_id) : limits;
-      const planOf = (each: Provider) => (hasWaited || each !== provider ? planned(each, now) : first);
-      return firstReservation((each) => reserve(planOf(each), each), provider, others);
-    };
-    const demand = first.demand && demandKey(first.demand);
-    return { owner_id, actor: caller.actor, provider: provider.kind, demand, attempt };
-  }
-}
-
-/** Reserves with the chosen provider, else with the first other one that has capacity. */
-async function firstReservation(
-  reserve: (provider: Provider) => Promise<Attempt<Reserved>>,
-  chosen: Provider,
-  others: () => Promise<Provider[]>,
-): Promise<Attempt<Reserved>> {
-  let came = await reserve(chosen);
-  if ('admitted' in came || !isPlaceless(came.denied)) return came;
-  for (const other of await others()) {
-    const next = await reserve(other);
-    if ('admitted' in next) return next;
-    came = { denied: betterDenial(came.denied, next.denied) };
-  }
-  return came;
 }

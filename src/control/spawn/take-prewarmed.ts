@@ -10,7 +10,7 @@ import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { TemplateRecord } from '../../store/seam/templates.ts';
-import type { IdempotencyClaim, Reservation, SandboxRecord, SandboxStore } from '../../store/store.ts';
+import type { Reservation, ReserveOrder, SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 import { sandboxView } from '../records/views.ts';
@@ -46,9 +46,12 @@ export interface TakePrewarmedDeps {
 }
 
 type Taken =
-  | { sandbox: Sandbox }
-  | Exclude<Reservation, { kind: 'reserved' | 'gone' | 'no_ticket' }>
+  | { sandbox: Sandbox; turn?: number }
+  | Exclude<Reservation, { kind: 'reserved' | 'gone' }>
   | undefined;
+
+/** What is settled together with the take. */
+type Settled = Pick<ReserveOrder, 'claim' | 'ticket'>;
 
 /**
  * The running sandbox, or the reason against it; undefined when none has this shape on a worker that accepts sandboxes.
@@ -57,14 +60,14 @@ export async function takePrewarmed(
   deps: TakePrewarmedDeps,
   plan: SpawnPlan,
   shape: string | undefined,
-  claim: IdempotencyClaim | undefined,
+  settled: Settled,
 ): Promise<Taken> {
   const except: string[] = [];
   const { worker_id } = plan.demand ?? {};
   while (shape !== undefined) {
     const entry = await deps.prewarm.take(shape, { worker_id, except });
     if (!entry) break;
-    const taken = await takeEntry(deps, plan, entry, claim);
+    const taken = await takeEntry(deps, plan, entry, settled);
     if (!taken || !('decision' in taken) || !isPlaceless(taken.decision)) return taken;
     except.push(entry.row.worker_id);
   }
@@ -75,7 +78,7 @@ async function takeEntry(
   deps: TakePrewarmedDeps,
   plan: SpawnPlan,
   entry: PrewarmEntry,
-  claim: IdempotencyClaim | undefined,
+  settled: Settled,
 ): Promise<Taken> {
   const row = claimedRow(plan, entry);
   if (plan.strict && row.warnings !== undefined) {
@@ -85,20 +88,19 @@ async function takeEntry(
   }
   if (!(await givenDeadline(deps, entry, row.expires_at))) return undefined;
   const sandbox = sandboxView(row);
-  const kept = { claim, response: JSON.stringify(sandbox), demand: plan.demand };
+  const kept = { ...settled, response: JSON.stringify(sandbox), demand: plan.demand };
   const reservation = await reserve(deps, row, entry, kept);
   if (reservation.kind === 'reserved') {
     deps.prewarm.claimed(entry);
     deps.publisher.committed(reservation.events);
     if (row.worker_id !== LOCAL_WORKER) passLifetime(deps, row);
-    return { sandbox };
+    return { sandbox, ...(reservation.turn !== undefined && { turn: reservation.turn }) };
   }
   if (reservation.kind === 'gone') {
     deps.prewarm.forget(entry);
     return undefined;
   }
   if (await givenDeadline(deps, entry, undefined)) deps.prewarm.putBack(entry);
-  if (reservation.kind === 'no_ticket') throw new Error('this spawn has no ticket');
   return reservation;
 }
 
@@ -146,11 +148,7 @@ async function reserve(
   { sandboxes, prewarm, publisher, settings, fleet }: TakePrewarmedDeps,
   row: SandboxRecord,
   entry: PrewarmEntry,
-  {
-    claim,
-    response,
-    demand,
-  }: Pick<SpawnPlan, 'demand'> & { claim: IdempotencyClaim | undefined; response: string },
+  { claim, ticket, response, demand }: Pick<SpawnPlan, 'demand'> & Settled & { response: string },
 ): Promise<Reservation> {
   const types = ['sandbox.created', 'sandbox.running'] as const;
   const events = types.map((type) => publisher.draft(type, row, row.created_by));
@@ -167,6 +165,7 @@ async function reserve(
       limits,
       events,
       claim,
+      ticket,
       warm: { response, replica_id: entry.row.replica_id },
     });
   } catch (error) {
@@ -175,8 +174,20 @@ async function reserve(
   }
 }
 
+/** What the shape depends on of a template that has prewarmed sandboxes. */
+export type TemplateShape = Pick<TemplateRecord, 'name' | 'owner_id' | 'version'>;
+
+export function templateShape({
+  name,
+  owner_id,
+  version,
+  prewarm,
+}: TemplateRecord): TemplateShape | undefined {
+  return prewarm > 0 ? { name, version, ...(owner_id !== undefined && { owner_id }) } : undefined;
+}
+
 /** The shape of the sandbox that a plan would start. */
-export function shapeOf(template: TemplateRecord, { row, image, setup }: SpawnPlan): string {
+export function shapeOf(template: TemplateShape, { row, image, setup }: SpawnPlan): string {
   return prewarmShape(
     { template: formatTemplateKey(template), version: template.version },
     { ...row, image, setup },

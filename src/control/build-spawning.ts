@@ -1,0 +1,120 @@
+// The part of the control plane that starts sandboxes: the queue, prewarmed sandboxes and the spawner.
+import { defined } from '../domain/defined.ts';
+import type { Logger } from '../domain/ports.ts';
+import { LOCAL_WORKER } from '../domain/worker-id.ts';
+import type { ControlDeps, Foundation, Runtime } from './build-runtime.ts';
+import { Prewarm } from './prewarm/prewarm.ts';
+import { MemoryQueue } from './queue/memory-queue.ts';
+import type { SpawnQueue } from './queue/queue.ts';
+import { SharedQueue } from './queue/shared-queue.ts';
+import { SpawnOrders } from './spawn/orders.ts';
+import { Spawner } from './spawn/spawn.ts';
+
+export type Spawning = ReturnType<typeof buildSpawning>;
+
+/** How sandboxes come to be: the queue, prewarmed sandboxes and the spawner. */
+export function buildSpawning(
+  { host: { cpus }, ids, logger }: ControlDeps,
+  foundation: Foundation,
+  runtime: Runtime,
+) {
+  const { replica, replicas, roles, clock, store, providers, settings, limitsOf, publisher } = foundation;
+  const { sandboxes, templates, warm, workers, idempotency } = store;
+  const { fleet, sessions, deadlines, spawns, probes, runtimes, rollback, destroyer, reaper } = runtime;
+  const prewarm = new Prewarm({
+    replica,
+    replicas,
+    roles,
+    warm,
+    workers,
+    templates,
+    sandboxes,
+    providers,
+    probes,
+    fleet,
+    runtimes,
+    sessions,
+    settings,
+    limitsOf,
+    cpus,
+    ids,
+    clock,
+    logger,
+  });
+  const orders = new SpawnOrders({
+    sandboxes,
+    templates,
+    idempotency,
+    providers,
+    probes,
+    fleet,
+    prewarm,
+    spawns,
+    replica,
+    publisher,
+    settings,
+    limitsOf,
+    cpus,
+    ids,
+    clock,
+    logger,
+    deadlineSet: () => reaper.wake(),
+  });
+  const queue = spawnQueue(foundation, runtime, orders, logger);
+  const spawner = new Spawner({
+    orders,
+    sandboxes,
+    idempotency,
+    providers,
+    probes,
+    prewarm,
+    queue,
+    sessions,
+    deadlines,
+    runtimes,
+    rollback,
+    destroyer,
+    publisher,
+    ids,
+    settings,
+    clock,
+    logger,
+  });
+  return { prewarm, queue, spawner };
+}
+
+/** A queue that learns of every ended sandbox and every ended VM of the pool, since both free capacity. */
+function spawnQueue(
+  foundation: Foundation,
+  { vms }: Runtime,
+  orders: SpawnOrders,
+  logger: Logger,
+): SpawnQueue {
+  const { publisher, settings } = foundation;
+  const queue = emptyQueue(foundation, orders, logger);
+  publisher.onEnd(({ owner_id, data }) => {
+    // With `auto`, a spawn that waits for one provider may run on another worker's provider of another kind.
+    if (data?.worker_id !== LOCAL_WORKER && settings.defaultProvider === 'auto') queue.limitsChanged();
+    const provider = typeof data?.provider === 'string' ? data.provider : undefined;
+    queue.freed(defined({ owner_id, provider }));
+  });
+  vms.onEnd((provider) => queue.freed({ provider }));
+  return queue;
+}
+
+/** Over the tickets of the store where several processes share it. */
+function emptyQueue(
+  { store, replica, replicas, roles, clock, settings, publisher }: Foundation,
+  orders: SpawnOrders,
+  logger: Logger,
+): SpawnQueue {
+  const { tickets } = store;
+  if (!tickets) return new MemoryQueue({ publisher, clock }, settings.queue);
+  const isAlive = (id: string) => replicas.isAlive(id);
+  const beats = (id: string) => replicas.others.some((other) => other.id === id);
+  const parts = { tickets, replica, isAlive, beats, publisher, clock, logger };
+  const work = { holds: () => roles.holds('desk'), attempt: orders.attempt.bind(orders) };
+  const queue = new SharedQueue({ ...parts, ...work }, settings.queue);
+  roles.watch('desk', { gained: () => queue.desk.open(), lost: () => queue.desk.close() });
+  return queue;
+}
