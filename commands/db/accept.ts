@@ -17,7 +17,7 @@ export default class DbAccept extends SvcCommand {
 
   async run() {
     const { flags } = await this.parse(DbAccept);
-    const database = databaseOf(flags);
+    const database = databaseOf(flags, 'accept');
     return this.show(await withLocalErrors(acceptLoss(database)), acceptText);
   }
 }

@@ -24,7 +24,7 @@ export default class DbBackup extends OperatorCommand {
 
   async run() {
     const { args, flags } = await this.parse(DbBackup);
-    const request = { database: databaseOf(flags), output: args.output, force: flags.force };
+    const request = { database: databaseOf(flags, 'backup'), output: args.output, force: flags.force };
     const { clock } = thisOperator();
     const report = await this.watched(STAGE_WORDS, (watch) =>
       backupDatabase({ ...request, ...watch }, clock),

@@ -1,5 +1,6 @@
 // svc db inspect
 import { Args } from '@oclif/core';
+import { fileOf } from '../../src/cli/config-flags.ts';
 import { inspectText } from '../../src/cli/db-view.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
@@ -19,6 +20,6 @@ export default class DbInspect extends SvcCommand {
 
   async run() {
     const { args } = await this.parse(DbInspect);
-    return this.show(await withLocalErrors(inspectFile(args.file)), inspectText);
+    return this.show(await withLocalErrors(inspectFile(fileOf(args.file, 'inspect'))), inspectText);
   }
 }

@@ -34,7 +34,7 @@ export default class DbRestore extends OperatorCommand {
       throw new ServiceError('bad_request', 'A restore replaces the database.', {
         remedy: 'Run it with --dry-run first, then with --yes.',
       });
-    const request = { input: args.input, database: databaseOf(flags), dryRun: flags['dry-run'] };
+    const request = { input: args.input, database: databaseOf(flags, 'restore'), dryRun: flags['dry-run'] };
     const { clock } = thisOperator();
     const report = await this.watched(STAGE_WORDS, (watch) =>
       restoreDatabase({ ...request, ...watch }, clock),

@@ -1,5 +1,6 @@
 // svc db verify
 import { Args } from '@oclif/core';
+import { fileOf } from '../../src/cli/config-flags.ts';
 import { verifyText } from '../../src/cli/db-view.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
@@ -22,7 +23,7 @@ export default class DbVerify extends SvcCommand {
 
   async run() {
     const { args } = await this.parse(DbVerify);
-    const report = await withLocalErrors(verifyFile(args.file));
+    const report = await withLocalErrors(verifyFile(fileOf(args.file, 'verify')));
     this.log(verifyText(report));
     if (!report.ok) process.exitCode = FOUND;
     return report;

@@ -36,7 +36,7 @@ export default class UpgradeRehearse extends OperatorCommand {
   async run() {
     const { flags } = await this.parse(UpgradeRehearse);
     const request = {
-      database: databaseOf(flags),
+      database: databaseOf(flags, 'rehearse'),
       backupOutput: flags['backup-output'],
       force: flags.force,
       programVersion: this.config.version,

@@ -19,6 +19,8 @@ export interface SessionHold {
 interface Entry {
   io: Promise<SandboxIo>;
   users: number;
+  /** Whether the session is open: attaching has succeeded. */
+  isOpen: boolean;
   idle?: Timer | undefined;
   /** Called when the last user leaves. */
   empty?: () => void;
@@ -35,6 +37,11 @@ export class Sessions<Sandbox extends { id: string }> {
 
   constructor(deps: SessionsDeps<Sandbox>) {
     this.#deps = deps;
+  }
+
+  /** Whether a call to the sandbox would find an open session. */
+  isOpen(id: string): boolean {
+    return this.#entries.get(id)?.isOpen === true;
   }
 
   /** Rejects as `attach` does, or with the reason of the signal; other callers may still wait for the session. */
@@ -70,10 +77,13 @@ export class Sessions<Sandbox extends { id: string }> {
   #open(sandbox: Sandbox): Entry {
     const { id } = sandbox;
     const attaching = this.#deps.attach(sandbox, new AbortController().signal);
-    const entry: Entry = { io: attaching, users: 0 };
+    const entry: Entry = { io: attaching, users: 0, isOpen: false };
     this.#entries.set(id, entry);
     attaching.then(
-      (io) => io.closed.then(() => this.#forget(id, entry)),
+      (io) => {
+        entry.isOpen = true;
+        return io.closed.then(() => this.#forget(id, entry));
+      },
       () => this.#forget(id, entry),
     );
     return entry;

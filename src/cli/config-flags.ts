@@ -2,6 +2,7 @@
 import { Flags } from '@oclif/core';
 import { loadProcessConfig } from '../config/process-config.ts';
 import { configFlag } from './config-flag.ts';
+import { type FileCommand, isDatabaseUrl, refusedUrl } from './postgres-tools.ts';
 
 export const databaseFlags = {
   database: Flags.string({
@@ -11,7 +12,21 @@ export const databaseFlags = {
   config: configFlag,
 };
 
-/** Does not read the configuration when a file is named: these commands must work with a broken configuration. */
-export function databaseOf(flags: { database?: string | undefined; config?: string | undefined }): string {
-  return flags.database ?? loadProcessConfig({ file: flags.config }).config.database.path;
+/**
+ * The database file for `command`. Does not read the configuration when a file is named: these commands must work with a
+ * broken configuration. Throws `bad_request` if the database is PostgreSQL.
+ */
+export function databaseOf(
+  flags: { database?: string | undefined; config?: string | undefined },
+  command: FileCommand,
+): string {
+  if (flags.database !== undefined) return fileOf(flags.database, command);
+  const { path, url } = loadProcessConfig({ file: flags.config }).config.database;
+  return url === undefined ? path : fileOf(url, command);
+}
+
+/** `name`, unless it is the URL of a PostgreSQL database. */
+export function fileOf(name: string, command: FileCommand): string {
+  if (isDatabaseUrl(name)) throw refusedUrl(command, name);
+  return name;
 }

@@ -81,6 +81,42 @@ describeWith(['postgres', 'root', 'unshare'], 'a server over PostgreSQL', () => 
   });
 });
 
+describeWith(['postgres', 'root', 'unshare'], 'an exec on a running sandbox', () => {
+  it('reads the database once', async () => {
+    const postgres = await sharedPostgres();
+    const names: string[] = [];
+    const proxy = await tcpProxy(() => postgres.port, {
+      losesAnswerOf: (request) => {
+        names.push(...boundStatements(request));
+        return false;
+      },
+    });
+    const url = urlOf(await createDatabase(postgres), proxy.port);
+    const server = await startServer({ database: 'postgres', env: { ...env, SVC_DATABASE_URL: url } });
+    onTestFinished(async () => {
+      await server.stop();
+      removeHome(server.home);
+    });
+    const client = api(server.url);
+    const { id } = await client.spawn();
+    await client.sh(id, 'true');
+    names.length = 0;
+    for (let i = 0; i < 20; i++) await client.sh(id, 'true');
+    // Others belong to heartbeats, which come once a second, and writes follow the start of the command.
+    const reads = names.filter((name) => !name.startsWith('write-'));
+    const often = [...new Set(reads)].map((name) => [name, reads.filter((each) => each === name).length]);
+    expect(often.filter(([, count]) => Number(count) >= 20)).toEqual([['sandbox-quota', 20]]);
+  });
+});
+
+/** The names of the prepared statements that a message runs (postgresql.org/docs/current/protocol-message-formats.html, Bind). */
+function boundStatements(request: Buffer): string[] {
+  const names: string[] = [];
+  for (let at = 0; at + 5 <= request.length; at += 1 + request.readUInt32BE(at + 1))
+    if (request[at] === 0x42) names.push(request.toString('utf8', at + 5).split('\0', 2)[1] ?? '');
+  return names;
+}
+
 describeWith(['postgres', 'root', 'unshare'], 'an outage of PostgreSQL', () => {
   it('costs 503 for calls, and nothing for a running command', async () => {
     const postgres = await sharedPostgres();

@@ -48,9 +48,14 @@ export class SandboxAccess {
     return known;
   }
 
-  /** Throws `not_implemented` for a sandbox of a worker whose inside cannot be reached. */
+  /**
+   * Throws `not_implemented` for a sandbox of a worker whose inside cannot be reached. An open session shows that it can
+   * be, so that a call over it reads the store only once.
+   */
   async #requireReachable(row: SandboxRecord): Promise<void> {
-    if (row.worker_id === LOCAL_WORKER || (await this.#deps.runtimes.capabilities(row)).length > 0) return;
+    const { runtimes, sessions } = this.#deps;
+    if (row.worker_id === LOCAL_WORKER || sessions.isOpen(row.id)) return;
+    if ((await runtimes.capabilities(row)).length > 0) return;
     throw new ServiceError(
       'not_implemented',
       `The sandbox runs on worker ${row.worker_id}, which opens no sessions: exec, files, logs and previews do not reach it.`,

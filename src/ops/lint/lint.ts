@@ -152,11 +152,12 @@ export interface Reading {
 
 export function factsOf(
   files: readonly FoundFile[],
-  { config, written }: ConfigReading,
+  { config, sources, written }: ConfigReading,
   { production, assumed }: Reading,
 ): LintFacts {
   return {
     config,
+    sources,
     production,
     files: files.map(({ name, mode }) => ({ file: name, mode, inlineSecrets: secretsIn(written.get(name)) })),
     secrets: knownSecrets(config).filter(({ key }) => !assumed.includes(key)),
@@ -167,7 +168,9 @@ const secretsIn = (paths: Iterable<string> = []) =>
   [...paths].filter((path) => SECRET_PATHS.includes(path) || inSecretMap(path));
 
 function knownSecrets(config: Config): KnownSecret[] {
-  const texts = SECRET_PATHS.map((key) => ({ key, secret: valueAt(config, key) }));
+  // A URL is an address: it has no strength of a key.
+  const keys = SECRET_PATHS.filter((key) => key !== 'database.url');
+  const texts = keys.map((key) => ({ key, secret: valueAt(config, key) }));
   const ofMaps = SECRET_MAPS.flatMap((map) =>
     Object.entries(valueAt(config, map) ?? {}).map(([name, secret]) => ({ key: `${map}.${name}`, secret })),
   );

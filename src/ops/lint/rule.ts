@@ -1,5 +1,6 @@
 // What a rule of `svc config lint` is: its own documentation and a check. Ids are for ever: baselines, pipelines and
 // pages name them, so one that goes is not given to another.
+import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../schema/config.ts';
 import type { LintLevel } from '../../schema/lint.ts';
 
@@ -21,6 +22,8 @@ export type Topic = keyof typeof TOPICS;
 /** The input of a check: only the file, the files it refers to, and the flags of the command. */
 export interface LintFacts {
   config: Config;
+  /** Where each value came from. */
+  sources: LoadedConfig['sources'];
   production: boolean;
   files: readonly FileFacts[];
   /** The secrets that are known here, entries of maps among them; not those that are given only where it runs. */

@@ -152,8 +152,10 @@ const DOCTOR: Section = {
 const MOST_EVENTS = 500;
 
 const pathOf = ({ reading }: BundleSources) => reading.config.database?.path ?? '';
-const skipped = (sources: BundleSources) =>
-  existsSync(pathOf(sources)) ? undefined : 'the database does not exist yet';
+const skipped = (sources: BundleSources) => {
+  if (sources.reading.config.database?.url !== undefined) return 'the database is PostgreSQL';
+  return existsSync(pathOf(sources)) ? undefined : 'the database does not exist yet';
+};
 
 /** Read from the file, also when no server runs. Rows themselves stay out. */
 const DATABASE: Section = {
