@@ -109,7 +109,11 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const instance = await until('the log to name the instance', () => instanceOf(log));
   instances.set(home, (instances.get(home) ?? new Set()).add(instance));
   const beside = onWorker
-    ? await startWorkerBeside(cli, { url, home, env: { ...given, ...env } })
+    ? await startWorkerBeside(cli, { url, home, env: { ...given, ...env } }).catch(async (error) => {
+        endWorkerBeside(home);
+        await end('SIGKILL');
+        throw error;
+      })
     : undefined;
   return {
     url,

@@ -23,7 +23,12 @@ const workers = new Map<string, Beside>();
 /** What a server needs to have a worker beside it: with a server that stays at its address, it finds it again. */
 export async function withWorker(home: string): Promise<Record<string, string>> {
   const port = workers.get(home)?.port ?? (await freePort());
-  return { ...SECRET, SVC_WORKER_HEARTBEAT_INTERVAL: '1s', SVC_SERVER_PORT: String(port) };
+  return {
+    ...SECRET,
+    SVC_WORKER_ALLOW_LOOPBACK_RPC: 'true',
+    SVC_WORKER_HEARTBEAT_INTERVAL: '1s',
+    SVC_SERVER_PORT: String(port),
+  };
 }
 
 /** Resolves when the server has heard of its worker and places sandboxes there alone; what the worker runs carries this name. */
@@ -53,7 +58,9 @@ export async function startWorkerBeside(
       return all.some(({ rpc_url, last_heartbeat }) => rpc_url && Date.parse(last_heartbeat) > since);
     },
     60_000,
-  );
+  ).catch((error: unknown) => {
+    throw new Error(`${String(error)}; its log ends:\n${beside.log.slice(-2000)}`);
+  });
   beside.instance ??= instanceOf(join(home, 'worker', 'worker-beside.db'));
   return beside.instance;
 }
