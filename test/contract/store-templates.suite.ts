@@ -97,6 +97,14 @@ export function templated({ store }: Given): void {
     });
   });
 
+  it('takes only name and owner from the key of a replacement', async () => {
+    const kept = await put({ memory_mb: 64 });
+    const { name, version, created_at, updated_at, ...facts } = kept;
+    const replaced = await store().templates.replace(kept, { ...facts, memory_mb: 128 }, { updated_at });
+    expect(replaced).toMatchObject({ kind: 'replaced', template: { version: 2, memory_mb: 128 } });
+    expect(await store().templates.get({ name })).toMatchObject({ memory_mb: 128 });
+  });
+
   it('deletes once', async () => {
     const { name } = await put();
     expect(await store().templates.delete({ name })).toBe(true);

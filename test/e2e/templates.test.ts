@@ -69,8 +69,8 @@ eachRuntime([], 'templates', ({ env, ordinaryUser }) => {
   });
 
   it('prewarm sandboxes, give them out at once, and replace them', async () => {
-    const { instance, home } = server;
-    const running = () => agents([instance, home]).length;
+    const { instance, beside = instance, home } = server;
+    const running = () => agents([beside, home]).length;
     const before = running();
     await make('warm', { setup: ['echo ready > /workspace/made'], prewarm: 2 });
     await until('two are ready', () => running() === before + 2);

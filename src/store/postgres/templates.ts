@@ -75,7 +75,9 @@ export function templateStore(work: Work): TemplateStore {
       return rows.map(fromRow);
     },
     prewarmed: async () => (await work.read<Row>(PREWARMED)).map(fromRow),
-    replace: async (key, facts, { updated_at, versions }) => {
+    // A caller may pass a whole record as the key.
+    replace: async ({ name, owner_id }, facts, { updated_at, versions }) => {
+      const key = { name, ...(owner_id !== undefined && { owner_id }) };
       const record = { ...toRow({ ...facts, ...key }), updated_at };
       const values = [encodeJson(record), encodeJson(versions ?? null)];
       const [row] = await work.once<Row & { kind: string; stale_version: number }>({ ...REPLACE, values });
