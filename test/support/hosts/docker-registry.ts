@@ -21,7 +21,6 @@ export const REGISTRY_PASSWORD = 'cuckoo:p@ss/w%rd';
 /** Of that, by bcrypt. */
 const HASH = '$2b$04$abcdefghijklmnopqrstuuGKXUd2zKDuzGddt8VvE5kKWcSVt162i';
 const UNPACKED = join(packageRoot(), '.cache/docker-registry/usr/bin/docker-registry');
-const PROGRAM = existsSync(UNPACKED) ? UNPACKED : 'docker-registry';
 
 export interface RealRegistry {
   /** 127.0.0.1 with its port. */
@@ -55,7 +54,9 @@ export async function realRegistry(auth: RegistryAuth = 'basic'): Promise<RealRe
   const settings = settingsOf({ folder, port, certs, auth, realm: service?.realm ?? '' });
   writeFileSync(join(folder, 'config.yml'), JSON.stringify(settings));
   writeFileSync(join(folder, 'htpasswd'), `${REGISTRY_USER}:${HASH}\n`);
-  const child = spawn(PROGRAM, ['serve', join(folder, 'config.yml')], { stdio: ['ignore', 'pipe', 'pipe'] });
+  // Looked for now: a first run unpacks it after this file was loaded.
+  const program = existsSync(UNPACKED) ? UNPACKED : 'docker-registry';
+  const child = spawn(program, ['serve', join(folder, 'config.yml')], { stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => lines.push(...text.split('\n')));
