@@ -75,7 +75,7 @@ export function templateStore(work: Work): TemplateStore {
       return rows.map(fromRow);
     },
     prewarmed: async () => (await work.read<Row>(PREWARMED)).map(fromRow),
-    // A caller may pass a whole record as the key.
+    // A caller may pass a complete record as the key.
     replace: async ({ name, owner_id }, facts, { updated_at, versions }) => {
       const key = { name, ...(owner_id !== undefined && { owner_id }) };
       const record = { ...toRow({ ...facts, ...key }), updated_at };

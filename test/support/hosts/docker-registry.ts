@@ -54,7 +54,7 @@ export async function realRegistry(auth: RegistryAuth = 'basic'): Promise<RealRe
   const settings = settingsOf({ folder, port, certs, auth, realm: service?.realm ?? '' });
   writeFileSync(join(folder, 'config.yml'), JSON.stringify(settings));
   writeFileSync(join(folder, 'htpasswd'), `${REGISTRY_USER}:${HASH}\n`);
-  // Looked for now: a first run unpacks it after this file was loaded.
+  // A first run unpacks it after this file was loaded.
   const program = existsSync(UNPACKED) ? UNPACKED : 'docker-registry';
   const child = spawn(program, ['serve', join(folder, 'config.yml')], { stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
