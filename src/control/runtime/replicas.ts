@@ -27,6 +27,8 @@ export class Replicas {
   readonly #sights = new Sights();
   readonly #beats: Periodic;
   #others: readonly ReplicaRecord[] = [];
+  /** Those that a warning has named. */
+  readonly #named = new Set<string>();
 
   constructor(deps: ReplicasDeps) {
     this.#deps = deps;
@@ -79,11 +81,25 @@ export class Replicas {
 
   #learn(all: readonly ReplicaRecord[]): void {
     const { clock, id: own, replicas } = this.#deps;
+    const before = new Map(this.#others.map(({ id, beats }) => [id, beats]));
     this.#others = all.filter(({ id }) => id !== own);
+    for (const other of this.#others)
+      if (other.beats > (before.get(other.id) ?? Infinity)) this.#warnOf(other);
     this.#sights.read(clock.monotonic(), new Map(this.#others.map(({ id, beats }) => [id, beats])));
     for (const id of this.#sights.silentFor(FORGOTTEN_AFTER_MS)) {
       this.#sights.forget(id);
+      this.#named.delete(id);
       if (all.some((one) => one.id === id)) void replicas.remove(id).catch(() => undefined);
     }
+  }
+
+  /** Once for each: they move deadlines by their own clocks, and what a rate limit allows is counted by each alone. */
+  #warnOf({ id, url }: ReplicaRecord): void {
+    if (this.#named.has(id)) return;
+    this.#named.add(id);
+    this.#deps.logger.warn(
+      { replica: id, url },
+      'Another server uses the same database. Servers that share one do not agree on the time yet: stop one of them.',
+    );
   }
 }

@@ -45,6 +45,19 @@ it('counts another as dead when its beats stood still for 10 s, and as alive whe
   expect(own.isAlive('r-b')).toBe(true);
 });
 
+it('warns once of another server that goes on, and not of one that has ended', async () => {
+  const { clock, logger, beat } = await watching();
+  const warned = () =>
+    logger.lines.filter(({ level, message }) => level === 'warn' && /Another server/.test(message));
+  await clock.advance(5000);
+  expect(warned()).toEqual([]);
+  await beat();
+  await clock.advance(1000);
+  await beat();
+  await clock.advance(1000);
+  expect(warned()).toMatchObject([{ fields: { replica: 'r-b', url: 'http://r-b:7423' } }]);
+});
+
 it('counts no time in which the store does not answer, or in which it was frozen itself', async () => {
   const { clock, own, store, inner, beat } = await watching();
   await clock.advance(2000);
