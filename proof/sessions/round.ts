@@ -122,7 +122,7 @@ interface Trial {
 
 async function tryFault(ground: Ground, { fault, worker, id, seed, pauseMs }: Trial): Promise<Outcome> {
   const { run, seconds, isShort = false }: Fault = FAULTS[fault];
-  const works = Object.values(WORKS).map((begin) => begin({ ground, id, seed, seconds }));
+  const works = Object.values(WORKS).map((begin) => begin({ ground, worker, id, seed, seconds }));
   await Promise.all(works.map(({ begun }) => begun));
   await pause(pauseMs);
   const early = works.filter((work) => work.failure() !== undefined);

@@ -10,7 +10,7 @@ import { asServiceError } from '../../src/domain/errors.ts';
 import { seededRandom } from '../../test/support/fakes/ports.ts';
 import { packageRoot } from '../../test/support/servers/server.ts';
 import { until } from '../../test/support/until.ts';
-import type { Ground } from './ground.ts';
+import type { Ground, WorkerName } from './ground.ts';
 
 /** Something that a client does. */
 export interface Work {
@@ -29,6 +29,8 @@ export interface Work {
 
 export interface Place {
   ground: Ground;
+  /** Of the sandbox, and of those that its clients spawn. */
+  worker: WorkerName;
   /** The sandbox. */
   id: string;
   seed: number;
@@ -222,12 +224,12 @@ function answered(asked: RequestOptions): Promise<IncomingMessage> {
   });
 }
 
-const setup: Begin = ({ ground, id }) => {
+const setup: Begin = ({ ground, worker, id }) => {
   let made = '';
   return work({
     name: 'a setup',
     run: async (begin) => {
-      const spawning = ground.client.spawn({ template: 'made', ttl: '1h' });
+      const spawning = ground.client.spawn({ template: 'made', worker_id: worker, ttl: '1h' });
       await pause(1000);
       begin();
       made = (await spawning).id;
