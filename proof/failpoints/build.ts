@@ -13,17 +13,24 @@ import { type Action, type Armed, FIRED, POINTS, type Point } from './point.ts';
 
 /** What is imported, by whom, and what stands in for it. */
 const STAND_INS: Readonly<Record<string, { by: string; name: string }>> = {
-  '../store/sqlite/open.ts': { by: 'app/control-plane.ts', name: 'store.ts' },
+  '../store/sqlite/open.ts': { by: 'app/open-store.ts', name: 'store.ts' },
   '../providers/registry.ts': { by: 'app/control-plane.ts', name: 'registry.ts' },
   './maintenance/housekeeping.ts': { by: 'control/create.ts', name: 'housekeeping.ts' },
 };
 
 const standIns: Plugin = {
   name: 'failpoints',
-  setup: ({ onResolve }) => {
+  setup: ({ onResolve, onEnd }) => {
+    const missing = new Set(Object.keys(STAND_INS));
+    // A server without its failpoints would pass every trial that ends by itself.
+    onEnd(() => {
+      if (missing.size > 0)
+        throw new Error(`nothing imports ${[...missing].join(', ')} where it is expected`);
+    });
     onResolve({ filter: /\/(open|registry|housekeeping)\.ts$/ }, ({ path, importer }) => {
       const standIn = STAND_INS[path];
       if (!standIn || !importer.endsWith(join('src', standIn.by))) return undefined;
+      missing.delete(path);
       return { path: join(packageRoot, 'proof/failpoints', standIn.name) };
     });
   },
