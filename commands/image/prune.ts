@@ -11,7 +11,7 @@ import { pruneHere } from '../../src/ops/image/stored.ts';
 export default class ImagePrune extends SvcCommand {
   static override summary = 'Remove unused images from the image store.';
   static override description =
-    'Removes images that no sandbox started on for some time, layers that no image needs, and what interrupted imports left. Images that sandboxes run on stay.';
+    'Removes images that no sandbox started on for some time, layers that no image needs, and what interrupted imports and pulls left. Images that sandboxes run on stay.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --dry-run',
     '<%= config.bin %> <%= command.id %> --unused-for 168h',

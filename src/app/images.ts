@@ -1,18 +1,16 @@
 // Wires `svc image` to the configuration's folders, the image store and the container engine of this machine.
 import { findAgent } from '../agent/binary.ts';
 import { loadProcessConfig } from '../config/process-config.ts';
-import { ConcurrencyLimit } from '../domain/concurrency-limit.ts';
-import { parseDuration } from '../domain/duration.ts';
 import { realClock } from '../host/clock.ts';
 import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
 import type { StoreDeps } from '../images/image-store.ts';
-import { mirrorsOf } from '../images/registry/allowed.ts';
 import type { PullDeps } from '../images/registry/pull.ts';
 import type { BuildDeps } from '../ops/image/stage.ts';
 import type { ImageFolders } from '../providers/microvm/images.ts';
 import { SILENT } from './doctor.ts';
+import { pullDepsOf, storeOf } from './image-pulls.ts';
 
 /** `file` is the value of `--config`. */
 export function imagePlacesHere(file: string | undefined): ImageFolders {
@@ -43,28 +41,12 @@ export function storeRootHere(file: string | undefined): string {
 /** The image store of this machine. Throws `unavailable` when the agent is not built. */
 export async function imageStoreHere(file: string | undefined): Promise<StoreDeps> {
   const { images } = loadProcessConfig({ file }).config;
-  return {
-    agent: await findAgent(packageRoot(), process.arch),
-    host: realHost(),
-    clock: realClock(),
-    random: realRandom(),
-    root: images.path,
-    limits: { maxBytes: images.max_image_bytes, maxEntries: images.max_entries },
-  };
+  const agent = await findAgent(packageRoot(), process.arch);
+  return storeOf(images, { agent, host: realHost(), clock: realClock(), random: realRandom() });
 }
 
 /** The image store of this machine, and the registries that fill it. Throws as `imageStoreHere` does. */
 export async function imagePullsHere(file: string | undefined): Promise<PullDeps> {
   const { images } = loadProcessConfig({ file }).config;
-  return {
-    store: await imageStoreHere(file),
-    settings: {
-      registries: images.registries,
-      mirrors: mirrorsOf(images.mirrors),
-      insecureRegistries: images.insecure_registries,
-    },
-    dockerConfig: images.docker_config,
-    timeoutMs: parseDuration(images.pull_timeout, 'images.pull_timeout'),
-    fetches: new ConcurrencyLimit(images.concurrency),
-  };
+  return pullDepsOf(images, await imageStoreHere(file));
 }

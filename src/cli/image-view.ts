@@ -5,10 +5,15 @@ import type {
   ImageListItem,
   ImagePullReport,
   ImageRemoval,
+  ImageVerification,
+  VerifiedImage,
 } from '../schema/image-report.ts';
 import type { Snapshot } from '../schema/snapshot.ts';
 import { line } from './print.ts';
 import { facts, sizeText, tableOf } from './render.ts';
+
+/** Differences of an image that people are shown. */
+const SHOWN = 20;
 
 /** Progress texts by stage. */
 export const STAGE_WORDS: Readonly<Record<string, string>> = {
@@ -81,6 +86,21 @@ export function pruneText({ removed, freed_bytes }: ImageRemoval, isTrial: boole
   const done = isTrial ? 'Would remove' : 'Removed';
   const names = removed.length === 0 ? 'no images' : removed.join(', ');
   return line`${done} ${names}: ${sizeText(freed_bytes)}.`;
+}
+
+export function verifiedText({ images }: ImageVerification): string {
+  return images.length === 0 ? 'No images.' : images.map(verifiedImageText).join('\n');
+}
+
+function verifiedImageText({ name, checked, differences }: VerifiedImage): string {
+  if (differences.length === 0) return line`${name}: ${checked} files are as stored.`;
+  const most = differences.slice(0, SHOWN);
+  const rest = differences.length - most.length;
+  return [
+    line`${name}: ${differences.length} of ${checked} files differ.`,
+    ...most.map(({ path, problem }) => line`  /${path}: ${problem}`),
+    ...(rest > 0 ? [`  … and ${rest} more; --json lists up to 1,000.`] : []),
+  ].join('\n');
 }
 
 export const snapshotTable = tableOf<Snapshot>(

@@ -48,6 +48,16 @@ export function parseImageReference(text: string): ImageReference {
   };
 }
 
+/** Whether a registry could have an image of this name. */
+export function isImageName(text: string): boolean {
+  try {
+    parseImageReference(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The complete name: `alpine` is `docker.io/library/alpine:latest`. Throws `bad_request`. */
 export function completeImageName(text: string): string {
   const { registry, path, tag, digest } = parseImageReference(text);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import { completeImageName, shortImageName } from '../domain/image-name.ts';
 import type { Host } from '../host/host.ts';
+import { sweepParts } from './registry/part-files.ts';
 import { type LockDeps, sweepTemporary, withStoreLock } from './store-lock.ts';
 import { layerFolder, makeStore, nameFile, type StorePaths, storePaths, treeFolder } from './store-paths.ts';
 import {
@@ -20,11 +21,20 @@ import {
 import { usersOf } from './tree-uses.ts';
 import type { UnpackLimits } from './unpack.ts';
 
+export interface RoomLimits {
+  /** Content of all layers; 0 for no limit. */
+  maxStoreBytes: number;
+  /** What stays free of the file system. */
+  keepFreeBytes: number;
+}
+
 export interface StoreDeps extends Omit<LockDeps, 'paths'> {
   host: Host;
   /** images.path */
   root: string;
   limits: UnpackLimits;
+  /** No limits without it. */
+  room?: RoomLimits | undefined;
 }
 
 export interface FoundImage extends StoredName {
@@ -158,7 +168,7 @@ export interface PruneRequest {
   dryRun: boolean;
 }
 
-/** Removes unused images, and what killed imports left. */
+/** Removes unused images, and what killed imports and interrupted pulls left. */
 export async function pruneStored(deps: StoreDeps, { unusedForMs, dryRun }: PruneRequest): Promise<Removal> {
   const paths = storePaths(deps.root);
   await makeStore(paths);
@@ -172,6 +182,7 @@ export async function pruneStored(deps: StoreDeps, { unusedForMs, dryRun }: Prun
     if (dryRun) return { names, freed_bytes: old.reduce((sum, { image }) => sum + image.size_bytes, 0) };
     for (const { name } of old) await rm(nameFile(paths, name), { force: true });
     await sweepTemporary({ ...deps, paths });
+    await sweepParts(deps.agent, paths, Number.POSITIVE_INFINITY);
     return { names, freed_bytes: await collect(paths) };
   });
 }

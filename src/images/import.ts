@@ -13,6 +13,7 @@ import { invalid } from './members.ts';
 import { type LayerEvent, type Putting, putImage, putLayer, putName } from './put-image.ts';
 import { type LockDeps, withTemporary } from './store-lock.ts';
 import { makeStore, storePaths } from './store-paths.ts';
+import { asDiskFull } from './unpack.ts';
 
 export interface ImportRequest {
   /** A tar, a folder with an OCI layout, or a stream of a tar. */
@@ -44,6 +45,8 @@ export async function importImages(deps: StoreDeps, request: ImportRequest): Pro
     } finally {
       await archive.close();
     }
+  }).catch((error: unknown) => {
+    throw asDiskFull(error);
   });
   const found = await Promise.all(names.map((name) => findStored(deps.root, name, deps.clock.now())));
   return found.filter((image) => image !== undefined);

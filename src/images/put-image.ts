@@ -1,7 +1,7 @@
 // Puts images into the store: layers that are not there yet are unpacked, and each image gets its tree. Interrupted at any
 // moment, the store has an image completely or not at all, and only tmp keeps remains.
-import { createHash } from 'node:crypto';
-import { open, rename, stat } from 'node:fs/promises';
+import { createHash, type Hash } from 'node:crypto';
+import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,6 +10,7 @@ import type { ArchivedImage, ArchivedLayer } from './archive-images.ts';
 import { decompressed } from './decompress.ts';
 import { type LayerFacts, readLayer, type StoreDeps } from './image-store.ts';
 import { invalid } from './members.ts';
+import { requireRoom, watchRoom } from './room.ts';
 import { type LockDeps, withStoreLock } from './store-lock.ts';
 import {
   chainId,
@@ -21,7 +22,7 @@ import {
   nameFile,
   treeFolder,
 } from './store-paths.ts';
-import { type StoredImage, type StoredName, writeRecord } from './store-records.ts';
+import { exists, type StoredImage, type StoredName, writeRecord } from './store-records.ts';
 import { mergeLayers, unpackTar } from './unpack.ts';
 
 export interface LayerEvent {
@@ -103,18 +104,22 @@ export async function putLayer(
 ): Promise<string> {
   const { paths, deps, signal, folder, agent } = putting;
   if (diffId !== undefined && (await readLayer(paths, diffId))) return diffId;
-  const work = join(folder, `layer-${progress.layer}`);
+  const work = join(folder, `layer-${putting.random.bytes(6).toString('hex')}`);
   await makeOwned(work);
   const target = join(work, 'fs');
   await makeOwned(target);
+  const { room } = deps;
   const { size, bytes } = await layer.open();
-  const watched = watch(bytes, (doneBytes) =>
+  const hash = layer.digest === undefined ? undefined : createHash('sha256');
+  const watched = watch(bytes, hash, (doneBytes) =>
     putting.onLayer?.({ ...progress, doneBytes, totalBytes: size }),
   );
   const order = { agent, ...deps.limits, target, records: join(work, 'entries'), signal };
-  const plain = await decompressed(deps.host, watched.stream);
-  const { counts, digest } = await unpackTar(order, plain).finally(() => bytes.destroy());
-  if (layer.digest !== undefined && watched.digest() !== layer.digest)
+  const plain = await decompressed(deps.host, watched);
+  const { counts, digest } = await unpackTar(order, room ? watchRoom(paths, room, plain) : plain).finally(
+    () => bytes.destroy(),
+  );
+  if (hash && `sha256:${hash.digest('hex')}` !== layer.digest)
     throw invalid(`Layer ${progress.layer} of the image differs from its digest.`);
   if (diffId !== undefined && digest !== diffId)
     throw invalid(`Layer ${progress.layer} of the image differs from the digest in its config.`);
@@ -122,33 +127,31 @@ export async function putLayer(
     ...counts,
     unpacked_at: new Date(putting.clock.now()).toISOString(),
   });
-  await withStoreLock(putting, signal, () => install(work, layerFolder(paths, digest)));
+  await withStoreLock(putting, signal, async () => {
+    if (room) await requireRoom(paths, room, counts.bytes);
+    await install(work, layerFolder(paths, digest));
+  });
   return digest;
 }
 
-/** Counts and hashes what is read of a layer. */
-function watch(bytes: Readable, onBytes: (done: number) => void) {
-  const hash = createHash('sha256');
+/** Counts what is read of a layer, and hashes it where a digest is known. */
+function watch(bytes: Readable, hash: Hash | undefined, onBytes: (done: number) => void): Transform {
   let done = 0;
   const stream = new Transform({
     transform(chunk: Buffer, _, next) {
-      hash.update(chunk);
+      hash?.update(chunk);
       done += chunk.length;
       onBytes(done);
       next(null, chunk);
     },
   });
   pipeline(bytes, stream).catch(() => undefined);
-  return { stream, digest: () => `sha256:${hash.digest('hex')}` };
+  return stream;
 }
 
 /** Another process may have been faster. */
 async function install(work: string, folder: string): Promise<void> {
-  const isThere = await stat(folder).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) return;
+  if (await exists(folder)) return;
   await syncFolder(work);
   await rename(work, folder);
 }
@@ -159,14 +162,21 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /** Below the store's lock: no layer is removed meanwhile. */
-async function putTree(putting: Putting, { chain_id, layers }: StoredImage): Promise<void> {
+async function putTree(putting: Putting, stored: StoredImage): Promise<void> {
+  const final = treeFolder(putting.paths, stored.chain_id);
+  if (!(await exists(final))) await install(await mergeTree(putting, stored), final);
+}
+
+/** Makes the tree of stored layers in tmp, and returns its folder. Call it with the store's lock. Throws `conflict` without a layer. */
+export async function mergeTree(
+  putting: Putting,
+  { chain_id, layers }: Pick<StoredImage, 'chain_id' | 'layers'>,
+): Promise<string> {
   const { paths, deps, signal, folder, agent } = putting;
-  const final = treeFolder(paths, chain_id);
-  if (await stat(final).catch(() => undefined)) return;
   for (const diffId of layers)
     if (!(await readLayer(paths, diffId)))
-      throw new ServiceError('conflict', 'A layer of the image was removed during the import.', {
-        remedy: 'Import the image again.',
+      throw new ServiceError('conflict', 'A layer of the image was removed meanwhile.', {
+        remedy: 'Pull or import the image again.',
       });
   const work = join(folder, `tree-${hexOf(chain_id).slice(0, 12)}`);
   await makeOwned(work);
@@ -184,5 +194,5 @@ async function putTree(putting: Putting, { chain_id, layers }: StoredImage): Pro
   };
   await mergeLayers(order);
   await writeRecord(join(work, 'tree.json'), { chain_id, layers });
-  await install(work, final);
+  return work;
 }

@@ -29,7 +29,7 @@ export async function withStoreLock<T>(
   const file = await open(paths.lock, 'a', 0o600);
   try {
     const late = clock.monotonic() + PATIENCE_MS;
-    while (!(await lockFile(agent, file.fd))) {
+    while (!(await lockInStore(agent, file.fd))) {
       if (clock.monotonic() > late) throw busy();
       await clock.sleep(PAUSE_MS, signal);
     }
@@ -38,6 +38,10 @@ export async function withStoreLock<T>(
     await file.close();
   }
 }
+
+/** Locks a file of the store as `lockFile` does. */
+export const lockInStore = (agent: string, fd: number): Promise<boolean> =>
+  lockFile(agent, fd, 'The image store');
 
 function busy(): ServiceError {
   return new ServiceError('unavailable', 'Another process is changing the image store.', {
@@ -71,7 +75,7 @@ export async function withTemporary<T>(
 async function makeTemporary({ agent }: LockDeps, folder: string): Promise<FileHandle> {
   await mkdir(folder, { mode: 0o711 });
   const owner = await open(join(folder, OWNER), 'w', 0o600);
-  await lockFile(agent, owner.fd);
+  await lockInStore(agent, owner.fd);
   return owner;
 }
 
@@ -80,7 +84,7 @@ export async function sweepTemporary({ agent, paths }: LockDeps): Promise<void> 
   for (const name of await entriesOf(paths.tmp)) {
     const folder = join(paths.tmp, name);
     const owner = await open(join(folder, OWNER), 'a').catch(() => undefined);
-    const isLeft = !owner || (await lockFile(agent, owner.fd));
+    const isLeft = !owner || (await lockInStore(agent, owner.fd));
     if (isLeft) await rm(folder, { recursive: true, force: true });
     await owner?.close();
   }

@@ -91,3 +91,9 @@ export async function noteUse(paths: StorePaths, name: string, now: number): Pro
 export async function lastUse(paths: StorePaths, name: string): Promise<number> {
   return (await stat(nameFile(paths, name))).mtimeMs;
 }
+
+export const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );

@@ -4,7 +4,7 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import { storePaths } from './store-paths.ts';
-import { entriesOf } from './store-records.ts';
+import { entriesOf, exists } from './store-records.ts';
 
 const USES = 'uses';
 
@@ -15,11 +15,16 @@ const USES = 'uses';
 export async function useTree(tree: string, user: string, runFolder: string): Promise<void> {
   const uses = join(tree, '..', USES);
   try {
-    await writeFile(join(uses, user), runFolder, { mode: 0o644 });
+    await writeFile(join(uses, user), runFolder, { mode: 0o644 }).catch(unlessReadOnly);
     await stat(tree);
   } catch (cause) {
     throw new ServiceError('not_found', 'The image was removed while a sandbox started on it.', { cause });
   }
+}
+
+/** Nobody removes images from such a store here, and notes of others cannot be kept. */
+function unlessReadOnly(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EROFS') throw error;
 }
 
 /** Idempotent; also when the tree was removed. */
@@ -50,9 +55,3 @@ export async function usersOf(folder: string): Promise<string[]> {
   }
   return users;
 }
-
-const exists = (path: string) =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );

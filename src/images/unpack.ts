@@ -138,12 +138,7 @@ function failed(code: number | null, words: string): ServiceError {
       remedy: 'Create the image again with another tool.',
     });
   if (code === 4) return tooLarge(cause);
-  if (code === 5)
-    return new ServiceError('resource_limit', 'The disk does not have enough free space.', {
-      cause,
-      status: 507,
-      remedy: 'Free disk space below images.path.',
-    });
+  if (code === 5) return diskFull(cause);
   if (code === 6)
     return new ServiceError('unavailable', 'This host does not allow images to be unpacked safely.', {
       cause,
@@ -152,6 +147,20 @@ function failed(code: number | null, words: string): ServiceError {
   return new ServiceError('provider_error', 'Could not unpack the image.', {
     cause,
     remedy: 'Check the disk below images.path.',
+  });
+}
+
+/** The error that a failed write to the store is for callers: `resource_limit` for a full disk, else itself. */
+export function asDiskFull(error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT' ? diskFull(error) : error;
+}
+
+function diskFull(cause: unknown): ServiceError {
+  return new ServiceError('resource_limit', 'The disk does not have enough free space.', {
+    cause,
+    status: 507,
+    remedy: 'Free disk space below images.path.',
   });
 }
 

@@ -6,11 +6,13 @@ import type { Host } from '../host/host.ts';
 import type { Config } from '../schema/config.ts';
 import { PROVIDER_KINDS, type ProviderKind } from '../schema/provider.ts';
 import { guard } from './guard.ts';
-import type { Provider, ProviderSet } from './provider.ts';
+import type { ImageSource, Provider, ProviderSet } from './provider.ts';
 
 export interface RegistryDeps {
   config: Config['providers'];
   images: Config['images'];
+  /** Pulls into the image store; absent where nothing is started. */
+  pulls?: ImageSource | undefined;
   host: Host;
   clock: Clock;
   random: Random;

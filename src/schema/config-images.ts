@@ -1,6 +1,7 @@
 // The section images of the configuration.
 import { type Static, Type } from 'typebox';
-import { duration, hostText, integer, section, text } from './config-kinds.ts';
+import { choice, duration, hostText, integer, section, text } from './config-kinds.ts';
+import { PULL_POLICIES } from './image-policy.ts';
 
 const HOST = '[A-Za-z0-9][A-Za-z0-9.-]{0,252}(?::[0-9]{1,5})?';
 const REGISTRY_PATTERN = `^(?:\\*|${HOST}(?:/[a-z0-9._/-]{1,200})?(?:/\\*)?)$`;
@@ -19,9 +20,21 @@ export const ImagesConfig = section(
       16 * GIBIBYTE,
       MEBIBYTE,
       1024 * 1024 * GIBIBYTE,
-      'Largest layer of an image in bytes, unpacked.',
+      'Largest layer of an image in bytes, unpacked; also the largest archive that is imported.',
     ),
     max_entries: integer(1_000_000, 1, 100_000_000, 'Maximum number of files and folders in a layer.'),
+    max_store_bytes: integer(
+      0,
+      0,
+      1024 * 1024 * GIBIBYTE,
+      'Maximum size of all layers in the store in bytes, unpacked; 0 for no limit. Pulls and imports that would pass it fail.',
+    ),
+    keep_free_bytes: integer(
+      GIBIBYTE,
+      0,
+      1024 * 1024 * GIBIBYTE,
+      'Free space in bytes that pulls and imports leave on the file system of the store.',
+    ),
     registries: Type.Array(Type.String({ minLength: 1, pattern: REGISTRY_PATTERN }), {
       default: ['docker.io', 'ghcr.io', 'quay.io', 'public.ecr.aws', 'mcr.microsoft.com'],
       description:
@@ -45,6 +58,15 @@ export const ImagesConfig = section(
     docker_config: text(
       '',
       'Path of a config.json as `docker login` writes it: its auths are the credentials for registries. Credential helpers are not run. Empty means anonymous pulls.',
+    ),
+    pull: choice(
+      PULL_POLICIES,
+      'missing',
+      'Whether a userspace spawn pulls the image that it names: never, if it is missing from the store, or always, which asks the registry whether the tag has moved. With never, a spawn whose image is missing gets the default root and a warning; otherwise it fails if the image cannot be pulled.',
+    ),
+    spawn_wait: duration(
+      '5m',
+      'How long a spawn waits for the pull of its image. The spawn then fails and can be repeated; the pull continues.',
     ),
     pull_timeout: duration('15m', 'Timeout of a pull.'),
     concurrency: integer(3, 1, 32, 'Maximum number of layers that are fetched at once.'),

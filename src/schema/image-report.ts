@@ -52,3 +52,27 @@ export interface ImageRemoval extends ImageFreed {
   /** Names. */
   removed: string[];
 }
+
+/** A file of an image that is not as it was stored. */
+export interface ImageDifference {
+  /** Digest of the layer; absent for a file of the merged tree that sandboxes start from. */
+  layer?: string;
+  /** Empty for an entire layer. Bytes that are not UTF-8 are replaced. */
+  path: string;
+  problem: string;
+}
+
+export interface VerifiedImage {
+  name: string;
+  digest: string;
+  /** Files, folders and links of its layers that were compared. */
+  checked: number;
+  /** The first thousand. */
+  differences: ImageDifference[];
+}
+
+/** What `svc image verify` answers. */
+export interface ImageVerification {
+  ok: boolean;
+  images: VerifiedImage[];
+}

@@ -99,6 +99,17 @@ describeWith(['docker-registry', 'openssl'], 'a pull from a registry', () => {
     expect(await gets('/team/other/blobs')).toHaveLength(2);
   });
 
+  it('fetches no layer for which the store has no room', async () => {
+    await start();
+    deps.store.room = { maxStoreBytes: 0, keepFreeBytes: 2 ** 60 };
+    await registry.put('team/tool', image([BASE]), 'v1');
+    await expect(pull('team/tool:v1')).rejects.toMatchObject({ code: 'resource_limit', status: 507 });
+    expect([await gets(`/team/tool/blobs/sha256:${sha256(BASE)}`), readdirSync(at('blobs'))]).toEqual([
+      [],
+      [],
+    ]);
+  });
+
   it('asks nothing for a digest that the store has, and only for the digest of a tag that has not moved', async () => {
     await start();
     const digest = await registry.put('team/tool', image([BASE]), 'v1');
@@ -166,6 +177,9 @@ describeWith(['docker-registry', 'openssl'], 'a pull from a registry', () => {
     await pruneStored(deps.store, { unusedForMs: 0, dryRun: false });
     writeFileSync(at('blobs', `${digest}.part`), Buffer.alloc(MEBIBYTE, 'damaged'));
     await pull('team/tool:v1');
+    expect(readdirSync(at('blobs'))).toEqual([]);
+    writeFileSync(at('blobs', `${digest}.part`), 'a part that nobody fetches');
+    await pruneStored(deps.store, { unusedForMs: 0, dryRun: false });
     expect(readdirSync(at('blobs'))).toEqual([]);
   });
 

@@ -97,6 +97,36 @@ describe('the image store', () => {
     expect(await findStored(deps.root, 'team/tool:1', 0)).toEqual(found);
   });
 
+  it('takes no more layers than its limit, and takes them after others were removed', async () => {
+    deps.room = { maxStoreBytes: 40, keepFreeBytes: 0 };
+    await take(file(tarOf(ociFiles(image()))));
+    const big = layer({ name: 'big', content: 'x'.repeat(30) });
+    const other = () => file(tarOf(ociFiles(image({ layers: [big], name: 'big:1' }))));
+    await expect(take(other())).rejects.toMatchObject({
+      code: 'resource_limit',
+      status: 507,
+      message: 'The layers of the image store would take more than the 40 bytes of images.max_store_bytes.',
+    });
+    expect([stored('layers').length, stored('tmp'), (await listStored(deps.root)).length]).toEqual([
+      2,
+      [],
+      1,
+    ]);
+    await removeStored(deps, 'team/tool:1');
+    await take(other());
+    expect(stored('layers')).toHaveLength(1);
+  });
+
+  it('leaves space free on its file system', async () => {
+    deps.room = { maxStoreBytes: 0, keepFreeBytes: 2 ** 60 };
+    await expect(take(file(tarOf(ociFiles(image()))))).rejects.toMatchObject({
+      code: 'resource_limit',
+      status: 507,
+      message: `Less than the ${2 ** 60} bytes of images.keep_free_bytes would stay free below images.path.`,
+    });
+    expect([stored('layers'), stored('tmp')]).toEqual([[], []]);
+  });
+
   it('imports a root file system as one layer, under the given name', async () => {
     await expect(take(file(BASE))).rejects.toMatchObject({
       code: 'bad_request',
@@ -371,6 +401,25 @@ describe('the image store', () => {
       );
       expect(found).toMatchObject({ name: `registry.test/team/${kind}:2`, image: { files: 3 } });
     }
+  });
+
+  it('imports an archive of several images twice at once', async () => {
+    const own = layer({ name: 'own', content: 'own' });
+    const two = file(
+      tarOf(dockerFiles(image({ name: 'team/one:1' }), image({ name: 'team/two:1', layers: [own, TOP] }))),
+    );
+    const both = await Promise.all([take(two), take(two)]);
+    for (const found of both)
+      expect(found.map(({ name }) => name)).toEqual(['docker.io/team/one:1', 'docker.io/team/two:1']);
+    expect(stored('tmp')).toEqual([]);
+  });
+
+  it('names the store when it cannot be locked', async () => {
+    deps.agent = '/bin/false-agent';
+    await expect(take(file(BASE), 'base')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'The image store cannot be locked.',
+    });
   });
 
   it('belongs to a uid that no sandbox gets', () => {

@@ -1,4 +1,5 @@
 // `svc image` over the image store as a person uses it: from files and a pipe, beside disks of microVMs, and what it refuses.
+
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -6,14 +7,11 @@ import type { Image } from '../../src/schema/image.ts';
 import type { ImageListItem, ImageRemoval } from '../../src/schema/image-report.ts';
 import { dockerFiles, ociFiles, tarOf, writeFiles } from '../support/hosts/image-archives.ts';
 import { itWith } from '../support/requires.ts';
+import { imageFolders, SMALL_ROOTFS } from '../support/servers/image-folders.ts';
 import { runCli } from '../support/servers/run-cli.ts';
 import { tarArchive } from '../support/tar.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const ROOTFS = tarArchive(
-  { name: 'bin/sh', content: 'shell', mode: 0o755 },
-  { name: 'home/of', content: 'somebody', uid: 1000, gid: 1001, mode: 0o600 },
-);
 const CONFIG = { Env: ['LANG=C', 'TOKEN=a=b'], WorkingDir: '/srv', Cmd: ['run', 'it'], User: 'app' };
 
 describe('svc image with the image store', () => {
@@ -21,11 +19,7 @@ describe('svc image with the image store', () => {
   let env: Record<string, string>;
   beforeEach(() => {
     folder = temporaryFolder();
-    env = {
-      HOME: folder,
-      SVC_IMAGES_PATH: join(folder, 'store'),
-      SVC_PROVIDERS_MICROVM_DATA_DIR: join(folder, 'data'),
-    };
+    env = imageFolders(folder);
   });
   const svc = (args: string[], input?: Buffer) => runCli(['image', ...args], env, input);
   const json = async <T>(args: string[], input?: Buffer): Promise<T> => {
@@ -35,7 +29,7 @@ describe('svc image with the image store', () => {
   };
   const names = async () => (await json<ImageListItem[]>(['list'])).map(({ name }) => name);
   const left = (name: string) => readdirSync(join(folder, 'store', name));
-  const saved = (name: string) => tarOf(dockerFiles({ name, layers: [ROOTFS], config: CONFIG }));
+  const saved = (name: string) => tarOf(dockerFiles({ name, layers: [SMALL_ROOTFS], config: CONFIG }));
 
   it('imports from a pipe, shows, tags and removes', async () => {
     const [image] = await json<Image[]>(['import', '-'], saved('team/tool:1'));
@@ -62,14 +56,45 @@ describe('svc image with the image store', () => {
   });
 
   it('imports a layout from a folder, and a root file system by the name that is given', async () => {
-    const layout = writeFiles(join(folder, 'layout'), ociFiles({ layers: [ROOTFS], name: 'ghcr.io/a/b:2' }));
+    const layout = writeFiles(
+      join(folder, 'layout'),
+      ociFiles({ layers: [SMALL_ROOTFS], name: 'ghcr.io/a/b:2' }),
+    );
     expect((await json<Image[]>(['import', layout]))[0]).toMatchObject({
       name: 'ghcr.io/a/b:2',
       source: 'oci',
     });
-    writeFileSync(join(folder, 'root.tar'), ROOTFS);
+    writeFileSync(join(folder, 'root.tar'), SMALL_ROOTFS);
     const [base] = await json<Image[]>(['import', join(folder, 'root.tar'), '--name', 'base']);
     expect(base).toMatchObject({ name: 'base:latest', source: 'rootfs', shared_bytes: 13 });
+  });
+
+  it('compares files with their records', async () => {
+    await svc(['import', '-'], saved('team/tool:1'));
+    expect(await svc(['verify'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^team\/tool:1: \d+ files are as stored\.\n$/),
+    });
+    const file = join(folder, 'store/layers', left('layers')[0] as string, 'fs/home/of');
+    writeFileSync(file, 'something longer');
+    const text = await svc(['verify', 'team/tool:1']);
+    expect(text).toMatchObject({ code: 3, stderr: '' });
+    expect(text.stdout).toMatch(
+      /^team\/tool:1: 1 of \d+ files differ\.\n {2}\/home\/of: has 16 bytes instead of 8\n$/,
+    );
+    const report = await svc(['verify', '--json']);
+    expect(report).toMatchObject({ code: 3, stderr: '' });
+    const layer = `sha256:${left('layers')[0]}`;
+    expect(JSON.parse(report.stdout)).toMatchObject({
+      ok: false,
+      images: [
+        {
+          name: 'team/tool:1',
+          differences: [{ layer, path: 'home/of', problem: 'has 16 bytes instead of 8' }],
+        },
+      ],
+    });
+    expect(await svc(['verify', 'none'])).toMatchObject({ code: 4 });
   });
 
   it('prunes images that nobody uses', async () => {
@@ -83,8 +108,8 @@ describe('svc image with the image store', () => {
   });
 
   itWith(['mke2fs'], 'lists disks of microVMs too, and asks which one to remove', async () => {
-    await svc(['import', '-', '--name', 'both:1'], ROOTFS);
-    await svc(['build', 'both:1', '--from-tar', '-'], ROOTFS);
+    await svc(['import', '-', '--name', 'both:1'], SMALL_ROOTFS);
+    await svc(['build', 'both:1', '--from-tar', '-'], SMALL_ROOTFS);
     const list = await json<ImageListItem[]>(['list']);
     expect(list.map(({ name, provider }) => [name, provider])).toEqual([
       ['both:1', 'microvm'],
@@ -99,8 +124,8 @@ describe('svc image with the image store', () => {
 
   it.each<[string, string[], Buffer | undefined, number, string]>([
     ['a file that is missing', ['import', '/nowhere.tar'], undefined, 4, '/nowhere.tar'],
-    ['a root file system without a name', ['import', '-'], ROOTFS, 2, '--name'],
-    ['an invalid name', ['import', '-', '--name', '../x'], ROOTFS, 2, 'name'],
+    ['a root file system without a name', ['import', '-'], SMALL_ROOTFS, 2, '--name'],
+    ['an invalid name', ['import', '-', '--name', '../x'], SMALL_ROOTFS, 2, 'name'],
     ['text', ['import', '-', '--name', 'x'], Buffer.from('hello\n'), 2, 'tar'],
     ['an unknown image', ['inspect', 'nothing'], undefined, 4, 'svc image list'],
     ['an unknown image to tag', ['tag', 'nothing', 'x'], undefined, 4, 'svc image list'],
@@ -125,7 +150,7 @@ describe('svc image with the image store', () => {
   it('says where the folder cannot be written', async () => {
     writeFileSync(join(folder, 'file'), '');
     env.SVC_IMAGES_PATH = join(folder, 'file', 'store');
-    expect(await svc(['import', '-', '--name', 'x'], ROOTFS)).toMatchObject({ code: 5 });
+    expect(await svc(['import', '-', '--name', 'x'], SMALL_ROOTFS)).toMatchObject({ code: 5 });
     mkdirSync(join(folder, 'empty'));
     env.SVC_IMAGES_PATH = join(folder, 'empty');
     expect(await names()).toEqual([]);

@@ -1,4 +1,5 @@
 // `svc image build` as a person uses it: from a tar, a pipe and a container image, as root and as nobody, and what it refuses.
+
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,39 +8,34 @@ import type { ImageBuildReport, ImageItem } from '../../src/schema/image-report.
 import { IMAGES } from '../support/hosts/engine.ts';
 import { sharedEngine } from '../support/hosts/shared-engine.ts';
 import { describeWith, itWith } from '../support/requires.ts';
+import { imageFolders, SMALL_ROOTFS } from '../support/servers/image-folders.ts';
 import { runCli } from '../support/servers/run-cli.ts';
 import { cli } from '../support/servers/server.ts';
 import { pax, tarArchive } from '../support/tar.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const NOBODY = 65_534;
-const ROOTFS = tarArchive(
-  { name: 'bin/sh', content: 'shell', mode: 0o755 },
-  { name: 'home/of', content: 'somebody', uid: 1000, gid: 1001, mode: 0o600 },
-);
 
 describeWith(['mke2fs'], 'svc image build', () => {
   let folder: string;
   let env: Record<string, string>;
   beforeEach(() => {
     folder = temporaryFolder();
-    env = {
-      HOME: folder,
-      SVC_IMAGES_PATH: join(folder, 'store'),
-      SVC_PROVIDERS_MICROVM_DATA_DIR: join(folder, 'data'),
-    };
+    env = imageFolders(folder);
   });
   const svc = (args: string[], more: { env?: Record<string, string>; input?: Buffer } = {}) =>
     runCli(['image', ...args], { ...env, ...more.env }, more.input);
   const left = () => readdirSync(join(folder, 'data', 'images'));
 
   it('builds from a tar and from a pipe, lists, and removes', async () => {
-    writeFileSync(join(folder, 'root.tar'), ROOTFS);
+    writeFileSync(join(folder, 'root.tar'), SMALL_ROOTFS);
     const built = await svc(['build', 'team/base:1', '--from-tar', join(folder, 'root.tar'), '--json']);
     expect(built).toMatchObject({ code: 0, stderr: '' });
     const report = JSON.parse(built.stdout) as ImageBuildReport;
     expect(report).toMatchObject({ name: 'team/base:1', files: 2, warnings: [] });
-    const piped = await svc(['build', 'piped', '--from-tar', '-', '--size', '32MiB'], { input: ROOTFS });
+    const piped = await svc(['build', 'piped', '--from-tar', '-', '--size', '32MiB'], {
+      input: SMALL_ROOTFS,
+    });
     expect(piped).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^image: +piped\nsize: +32\.0 MiB/),
@@ -53,7 +49,7 @@ describeWith(['mke2fs'], 'svc image build', () => {
   });
 
   it('does not remove an image that a guest runs on', async () => {
-    await svc(['build', 'used', '--from-tar', '-'], { input: ROOTFS });
+    await svc(['build', 'used', '--from-tar', '-'], { input: SMALL_ROOTFS });
     const image = left().find((name) => name.endsWith('.ext4')) as string;
     const guest = spawn('tail', ['-f', join(folder, 'data', 'images', image)], { stdio: 'ignore' });
     try {
@@ -104,7 +100,7 @@ describeWith(['mke2fs'], 'svc image build', () => {
       const setpriv = ['--reuid', `${NOBODY}`, '--regid', `${NOBODY}`, '--clear-groups'];
       const command = [process.execPath, cli, 'image', 'build', name, ...source, '--json'];
       const out = execFileSync('setpriv', [...setpriv, ...command], {
-        input: ROOTFS,
+        input: SMALL_ROOTFS,
         env: { ...process.env, ...env },
       });
       return JSON.parse(String(out)) as ImageBuildReport;
@@ -136,7 +132,7 @@ describeWith(['mke2fs'], 'svc image build', () => {
   });
 
   it('stays whole when a builder is killed', async () => {
-    await svc(['build', 'base', '--from-tar', '-'], { input: ROOTFS });
+    await svc(['build', 'base', '--from-tar', '-'], { input: SMALL_ROOTFS });
     const before = left().sort();
     const child = spawn(process.execPath, [cli, 'image', 'build', 'base', '--from-tar', '-'], {
       env: { ...process.env, ...env },
@@ -154,7 +150,7 @@ describeWith(['mke2fs'], 'svc image build', () => {
         .sort()
         .filter((name) => !name.startsWith('.')),
     ).toEqual(before);
-    expect((await svc(['build', 'base', '--from-tar', '-'], { input: ROOTFS })).code).toBe(0);
+    expect((await svc(['build', 'base', '--from-tar', '-'], { input: SMALL_ROOTFS })).code).toBe(0);
     expect(left().filter((name) => name.startsWith('.'))).toEqual([]);
   });
 });

@@ -1,25 +1,29 @@
 // Two real workers with different images: a spawn goes to the one that has its image.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
+import { ociFiles } from '../support/hosts/image-archives.ts';
+import { plainRegistryOfTest } from '../support/hosts/plain-registry.ts';
 import { describeWith } from '../support/requires.ts';
 import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { tarArchive } from '../support/tar.ts';
 import { until } from '../support/until.ts';
 
 const SECRET = { SVC_AUTH_WORKER_TOKEN: 'a secret of one afternoon, no more' };
 
-describeWith(['bwrap'], 'a spawn of an image', () => {
+describeWith(['bwrap', 'busybox'], 'a spawn of an image', () => {
   let server: TestServer;
   let client: Client;
   const workers: ChildProcess[] = [];
 
-  const startWorker = (id: string, images: object) => {
+  const startWorker = (id: string, images: object, more: Record<string, string> = {}) => {
     const options = ['--id', id, '--control-plane', server.url, '--heartbeat-interval', '1s'];
     const home = join(server.home, id);
     const own = { HOME: home, SVC_DATABASE_PATH: join(home, 'w.db') };
     const given = { SVC_PROVIDERS_USERSPACE_IMAGES: JSON.stringify(images) };
-    const env = { PATH: process.env.PATH, ...server.env, ...SECRET, ...own, ...given };
+    const env = { PATH: process.env.PATH, ...server.env, ...SECRET, ...own, ...given, ...more };
     workers.push(
       spawn(process.execPath, [cli, 'worker', ...options, '--listen', '127.0.0.1:0'], {
         ...{ env, stdio: 'ignore' },
@@ -55,5 +59,48 @@ describeWith(['bwrap'], 'a spawn of an image', () => {
     expect(made).toMatchObject({ worker_id: 'w2', image: 'tools', state: 'running' });
     await client.destroy(made.id);
     expect(JSON.stringify(await client.workers.list())).not.toContain('tools');
+  });
+
+  it('pulls the image on the worker that runs it', async () => {
+    const registry = await plainRegistryOfTest();
+    const busybox = { name: 'bin/busybox', content: readFileSync('/bin/busybox'), mode: 0o755 };
+    const layer = tarArchive(
+      busybox,
+      { name: 'bin/cat', type: '2', link: 'busybox' },
+      { name: 'etc/host.conf' },
+    );
+    registry.put('team/tool', '1', ociFiles({ layers: [layer] }));
+    startWorker(
+      'w3',
+      {},
+      {
+        SVC_IMAGES_REGISTRIES: registry.host,
+        SVC_IMAGES_PATH: join(server.home, 'w3-images'),
+      },
+    );
+    await until('the worker accepts calls', async () =>
+      (await client.workers.list()).some(({ id, rpc_url }) => id === 'w3' && rpc_url !== undefined),
+    );
+    const image = `${registry.host}/team/tool:1`;
+    const request = { provider: 'userspace', image, worker_id: 'w3' };
+    const made = await client.spawn(request);
+    expect(made).toMatchObject({ worker_id: 'w3', image, state: 'running' });
+    expect(made.warnings?.[0]).toMatch(/^Image \S+ was pulled by worker w3 in \d+\.\d s\.$/);
+    await client.destroy(made.id);
+    const again = await client.spawn(request);
+    expect((again.warnings ?? []).filter((text) => text.includes('pulled'))).toEqual([]);
+    await client.destroy(again.id);
+    await expect(client.spawn({ ...request, image: `${registry.host}/team/none:1` })).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('Worker w3 does not find image'),
+    });
+    // The allowlist is the worker's own.
+    const none = { ...request, image: `${registry.host}/team/none:1` };
+    await expect(client.spawn({ ...none, worker_id: 'w1' })).rejects.toMatchObject({ code: 'forbidden' });
+    await until('the heartbeat names the image', async () => {
+      const { selected_worker_id } = await client.admission({ provider: 'userspace', image });
+      return selected_worker_id === 'w3';
+    });
+    await client.workers.drain('w3');
   });
 });

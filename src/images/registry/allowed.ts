@@ -1,4 +1,5 @@
 // Which registries and repositories may be pulled from (images.registries), and how their hosts may be reached.
+import { ServiceError } from '../../domain/errors.ts';
 import type { ImageReference } from '../../domain/image-name.ts';
 import { isLoopbackHost } from '../../domain/loopback.ts';
 import { notAllowedRegistry } from './faults.ts';
@@ -16,12 +17,20 @@ export interface RegistrySettings {
   insecureRegistries: readonly string[];
 }
 
-/** The URLs of `images.mirrors`, which separates them by commas. Those that are not URLs are left out. */
+/** The URLs of `images.mirrors`, which separates them by commas. Throws `bad_request` for what is not a URL. */
 export function mirrorsOf(texts: Readonly<Record<string, string>>): RegistrySettings['mirrors'] {
-  const lists = Object.entries(texts).map(([registry, urls]) => {
-    return [registry, urls.split(',').filter((url) => URL.canParse(url))] as const;
+  const lists = Object.entries(texts).map(([registry, list]) => {
+    const urls = list.split(',');
+    if (!urls.every((url) => URL.canParse(url))) throw invalidMirror(registry);
+    return [registry, urls] as const;
   });
   return Object.fromEntries(lists);
+}
+
+function invalidMirror(registry: string): ServiceError {
+  return new ServiceError('bad_request', `images.mirrors has an invalid URL for ${registry}.`, {
+    remedy: 'Write base URLs like https://mirror.example:8443/path, separated by commas.',
+  });
 }
 
 /** Where an image can be had: a registry or a mirror. */

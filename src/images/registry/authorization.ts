@@ -22,11 +22,14 @@ export interface Challenge {
   scope: string;
 }
 
+/** Starts only at the beginning of a word: otherwise one long word takes a second. */
+const CHALLENGE_PART = /(?<![a-z])(?:([a-z]+)\s*=\s*(?:"([^"]*)"|([^\s",]+))|(basic|bearer)(?=\s|,|$))/gi;
+
 /** The challenge that svc can answer, tokens preferred. RFC 9110, 11.6.1 */
 export function parseChallenge(header: string | undefined): Challenge | undefined {
   if (header === undefined || header.length > MOST_CHALLENGE) return undefined;
   const found: Challenge[] = [];
-  const parts = header.matchAll(/([A-Za-z]+)\s*=\s*(?:"([^"]*)"|([^\s",]+))|(basic|bearer)(?=\s|,|$)/gi);
+  const parts = header.matchAll(CHALLENGE_PART);
   for (const [, name, quoted, plain, scheme] of parts) {
     if (scheme !== undefined) found.push({ ...NO_CHALLENGE, scheme: scheme.toLowerCase() as 'basic' });
     const last = found.at(-1);

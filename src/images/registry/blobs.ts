@@ -3,9 +3,10 @@ import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { asDiskFull } from '../unpack.ts';
 import type { RegistryClient } from './client.ts';
 import { type Answer, bodyOf, discard } from './connections.ts';
-import { brokenReply, diskFull, invalidImage, unavailable } from './faults.ts';
+import { brokenReply, invalidImage, unavailable } from './faults.ts';
 
 const MOST_TRIES = 5;
 const PAUSE_MS = 500;
@@ -144,7 +145,6 @@ async function append(file: FileHandle, piece: Buffer): Promise<void> {
   try {
     await file.appendFile(piece);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw code === 'ENOSPC' || code === 'EDQUOT' ? diskFull(error) : error;
+    throw asDiskFull(error);
   }
 }

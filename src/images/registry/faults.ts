@@ -95,14 +95,6 @@ export function imageTooLarge(): ServiceError {
   });
 }
 
-export function diskFull(cause: unknown): ServiceError {
-  return new ServiceError('resource_limit', 'The disk does not have enough free space.', {
-    cause,
-    status: 507,
-    remedy: 'Free disk space below images.path.',
-  });
-}
-
 export function noPlatform(wanted: string, offered: readonly string[]): ServiceError {
   const list = offered.length > 0 ? offered.join(', ') : 'no platform';
   return new ServiceError('not_found', `The image is not offered for ${wanted}. It is offered for ${list}.`, {

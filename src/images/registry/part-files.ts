@@ -2,8 +2,7 @@
 // pull continues a file that a killed one left.
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lockFile } from '../../host/file-lock.ts';
-import type { LockDeps } from '../store-lock.ts';
+import { type LockDeps, lockInStore } from '../store-lock.ts';
 import { hexOf, type StorePaths } from '../store-paths.ts';
 import { entriesOf } from '../store-records.ts';
 
@@ -30,7 +29,7 @@ export async function takePart(
   while (await isNeeded()) {
     const file = await open(path, 'a+', 0o600);
     // The file that is locked may have been removed by the pull that had it.
-    if ((await lockFile(agent, file.fd)) && (await isAt(path, file))) return partFile(path, file);
+    if ((await lockInStore(agent, file.fd)) && (await isAt(path, file))) return partFile(path, file);
     await file.close();
     await clock.sleep(PAUSE_MS, signal);
   }
@@ -61,7 +60,7 @@ export async function sweepParts(agent: string, paths: StorePaths, before: numbe
     const facts = await stat(path).catch(() => undefined);
     if (!name.endsWith(ENDING) || !facts || facts.mtimeMs >= before) continue;
     const file = await open(path, 'r').catch(() => undefined);
-    if (file && (await lockFile(agent, file.fd))) await rm(path, { force: true });
+    if (file && (await lockInStore(agent, file.fd))) await rm(path, { force: true });
     await file?.close();
   }
 }

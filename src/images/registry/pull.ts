@@ -8,8 +8,10 @@ import { OWN_PLATFORM } from '../archive-images.ts';
 import type { Descriptor } from '../documents.ts';
 import { type FoundImage, findStored, noStoredImage, readLayer, type StoreDeps } from '../image-store.ts';
 import { type Putting, putImage, putLayer, putName } from '../put-image.ts';
+import { requireRoom } from '../room.ts';
 import { withTemporary } from '../store-lock.ts';
 import { makeStore, storePaths } from '../store-paths.ts';
+import { asDiskFull } from '../unpack.ts';
 import { checkAllowed, endpointsFor, type RegistrySettings } from './allowed.ts';
 import { fetchBlob } from './blobs.ts';
 import { RegistryClient } from './client.ts';
@@ -186,6 +188,8 @@ async function storeImage(
     const name = completeImageName(request.image);
     await putName(putting, { name, digest, source: 'registry', resolved: image.resolved });
     return fetched.reduce((sum, bytes) => sum + bytes, 0);
+  }).catch((error: unknown) => {
+    throw asDiskFull(error);
   });
 }
 
@@ -210,6 +214,7 @@ async function storeLayer(run: LayerRun, layer: Descriptor, diffId: string, numb
   const isMissing = async () => (await readLayer(paths, diffId)) === undefined;
   if (!(await isMissing())) return 0;
   return deps.fetches.run(async () => {
+    if (deps.store.room) await requireRoom(paths, deps.store.room, layer.size);
     const part = await takePart(putting, layer.digest, signal, isMissing);
     if (!part) return 0;
     let fetchedBytes = 0;

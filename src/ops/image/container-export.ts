@@ -43,7 +43,7 @@ export async function withExport<T>(
   try {
     await images({ ...deps, ...FOR_OPERATORS, engine, policy: deps.config.pull }).ready(
       reference,
-      undefined,
+      {},
       signal,
     );
     const id = await make(engine, reference, signal);

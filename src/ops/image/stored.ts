@@ -13,9 +13,16 @@ import {
   tagStored,
 } from '../../images/image-store.ts';
 import { importImages } from '../../images/import.ts';
+import { verifyStored } from '../../images/verify.ts';
 import { findImage, type ImageFolders } from '../../providers/microvm/images.ts';
 import type { Image } from '../../schema/image.ts';
-import type { ImageFreed, ImageListItem, ImageProvider, ImageRemoval } from '../../schema/image-report.ts';
+import type {
+  ImageFreed,
+  ImageListItem,
+  ImageProvider,
+  ImageRemoval,
+  ImageVerification,
+} from '../../schema/image-report.ts';
 import { dropImage, imageItems } from './images.ts';
 
 /** Everything of this machine that has an image's name, sorted. */
@@ -99,25 +106,20 @@ export async function removeEither(
   store: StoreDeps,
   { name, provider }: { name: string; provider?: ImageProvider | undefined },
 ): Promise<ImageListItem & ImageFreed> {
-  const owners = provider === undefined ? await ownersOf(places, store, name) : [provider];
-  if (owners.length > 1) throw ambiguous(name);
-  if (owners[0] === 'userspace') {
-    const item = listItemOf(await storedImage(store.root, name));
+  const stored = provider === 'microvm' ? undefined : await storedFor(store, name, provider);
+  if (stored && provider === undefined && (await findImage(places, name))) throw ambiguous(name);
+  if (stored) {
     const { freed_bytes } = await removeStored(store, name);
-    return { ...item, freed_bytes };
+    return { ...listItemOf(stored), freed_bytes };
   }
   const item = await dropImage(places, name);
   return { ...item, provider: 'microvm', freed_bytes: item.size_bytes };
 }
 
-async function ownersOf(places: ImageFolders, store: StoreDeps, name: string): Promise<ImageProvider[]> {
-  const owners: ImageProvider[] = [];
-  if (await findImage(places, name)) owners.push('microvm');
-  const isStored = await storedImage(store.root, name).then(
-    () => true,
-    () => false,
-  );
-  return isStored ? [...owners, 'userspace'] : owners;
+/** Undefined when the store has none and no provider was named: the image may be one of microvm. */
+function storedFor(store: StoreDeps, name: string, provider: ImageProvider | undefined) {
+  const stored = storedImage(store.root, name);
+  return provider === undefined ? stored.catch(() => undefined) : stored;
 }
 
 function ambiguous(name: string): ServiceError {
@@ -135,4 +137,20 @@ export async function tagHere(store: StoreDeps, name: string, other: string): Pr
 export async function pruneHere(store: StoreDeps, request: PruneRequest): Promise<ImageRemoval> {
   const { names, freed_bytes } = await pruneStored(store, request);
   return { removed: names, freed_bytes };
+}
+
+export interface VerifyOrder {
+  /** All images of the store without. */
+  name?: string | undefined;
+  signal: AbortSignal;
+  onStage?(stage: string, done?: number, total?: number): void;
+}
+
+/** Throws as `verifyStored` does. */
+export async function verifyHere(store: StoreDeps, order: VerifyOrder): Promise<ImageVerification> {
+  const { name, signal, onStage } = order;
+  const onImage = (image: string, at: number, count: number) =>
+    onStage?.(`Comparing ${image} (${at} of ${count})`);
+  const images = await verifyStored(store, { name, signal, onImage });
+  return { ok: images.every(({ differences }) => differences.length === 0), images };
 }

@@ -2,6 +2,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { abortable } from '../../domain/timeout.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
+import type { ImageSpec } from '../provider.ts';
 import type { Engine } from './engine.ts';
 import { invalidEngineReply, refusedWith } from './engine-faults.ts';
 import { fullName } from './image-name.ts';
@@ -20,12 +21,15 @@ interface ImageFacts {
   volumes: string[];
 }
 
+/** The account of a pull, and whether the request allows one. */
+type PullSpec = Pick<ImageSpec, 'account' | 'image_policy'>;
+
 export interface Images {
   /**
    * Resolves with the image, pulled first if needed, on the account of the caller. Throws `bad_request` for an image that
    * is not allowed or has unsupported volumes, and `provider_error` for an unavailable image.
    */
-  ready(reference: string, account: string | undefined, signal: AbortSignal): Promise<ImageFacts>;
+  ready(reference: string, spec: PullSpec, signal: AbortSignal): Promise<ImageFacts>;
   /** Never pulls. */
   isPresent(reference: string, signal: AbortSignal): Promise<boolean>;
 }
@@ -47,12 +51,13 @@ interface EngineImage {
 }
 
 export function images(deps: ImagesDeps): Images {
-  const { engine, clock, allowed, bounds, pulled, policy } = deps;
+  const { engine, clock, allowed, bounds, pulled, policy: configured } = deps;
   const fetch = pullQueue(clock, bounds, (reference) => fetched(deps, reference));
   return {
     isPresent: async (reference, signal) => (await lookUp(engine, reference, signal)) !== undefined,
-    ready: async (reference, account, signal) => {
+    ready: async (reference, { account, image_policy }, signal) => {
       allowed(reference);
+      const policy = image_policy === 'present' ? 'never' : configured;
       if (policy === 'always') await abortable(fetch(reference, account), signal);
       let found = await lookUp(engine, reference, signal);
       if (!found && policy === 'missing') {

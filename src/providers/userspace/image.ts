@@ -1,9 +1,13 @@
 // Chooses the root for the requested image: the host view, a folder of the configuration, or a tree of the image store.
 import { basename } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { isImageName } from '../../domain/image-name.ts';
+import type { ImageWish } from '../../domain/image-policy.ts';
 import { OWN_PLATFORM } from '../../images/archive-images.ts';
 import { type FoundImage, findStored, storedNames } from '../../images/image-store.ts';
+import type { ImageState as State } from '../../schema/admission.ts';
 import type { UserspaceConfig } from '../../schema/config.ts';
+import type { ImageSpec } from '../provider.ts';
 import type { UserspaceState } from './state.ts';
 
 export interface ChosenImage {
@@ -18,26 +22,69 @@ export interface ChosenImage {
 
 type ImageConfig = Pick<UserspaceConfig, 'images' | 'rootfs_path'>;
 
+type ImageState = Pick<UserspaceState, 'config' | 'imageStore' | 'slowly' | 'clock' | 'host'>;
+
 /**
- * An image that is not on this machine gets the default root and a warning. Throws `not_found` for an image of the store that is
- * made for another processor.
+ * An image that cannot be had here gets the default root and a warning under the policy `optional`. Throws `not_found` for it under
+ * another policy, and for an image of the store that is made for another processor.
  */
 export async function chooseImage(
-  state: Pick<UserspaceState, 'config' | 'imageStore' | 'slowly' | 'clock' | 'host'>,
-  requested: string | undefined,
+  state: ImageState,
+  { image: requested, image_policy: policy = 'optional' }: Pick<ImageSpec, 'image' | 'image_policy'>,
 ): Promise<ChosenImage> {
   const { config, imageStore, clock } = state;
   const standard = defaultImage(config);
+  const own = ownImage(config, requested);
+  if (own) return own;
+  const name = requested as string;
+  const isRequired = policy !== 'optional';
+  const stored = await state.slowly(() => findStored(imageStore.path, name, clock.now()));
+  if (!stored && isRequired) throw missing(name);
+  if (!stored) return instead(standard, `Image ${name} is not on this machine`);
+  if (stored.image.platform !== OWN_PLATFORM) throw foreign(name, stored.image.platform);
+  if (protectsNothing(state)) {
+    if (isRequired) throw unprotected(name);
+    return instead(standard, `proot cannot protect image ${name} from changes`);
+  }
+  return { name, rootfs: stored.tree, stored, warnings: [] };
+}
+
+/** The default root, or a folder of the configuration; undefined for the name of a stored image. */
+function ownImage(config: ImageConfig, requested: string | undefined): ChosenImage | undefined {
+  const standard = defaultImage(config);
   if (requested === undefined || requested === standard.name) return standard;
-  if (Object.hasOwn(config.images, requested))
-    return { name: requested, rootfs: config.images[requested], warnings: [] };
-  const stored = await state.slowly(() => findStored(imageStore.path, requested, clock.now()));
-  if (!stored) return instead(standard, `Image ${requested} is not on this machine`);
-  if (stored.image.platform !== OWN_PLATFORM) throw foreign(requested, stored.image.platform);
-  // A tracer lets a sandbox of the same user write wherever that user can.
-  if (config.runner === 'proot' && state.host.uid !== 0)
-    return instead(standard, `proot cannot protect image ${requested} from changes`);
-  return { name: requested, rootfs: stored.tree, stored, warnings: [] };
+  if (!Object.hasOwn(config.images, requested)) return undefined;
+  return { name: requested, rootfs: config.images[requested], warnings: [] };
+}
+
+/** A tracer lets a sandbox of the same user write wherever that user can. */
+const protectsNothing = ({ config, host }: Pick<ImageState, 'config' | 'host'>) =>
+  config.runner === 'proot' && host.uid !== 0;
+
+type PullingState = Pick<UserspaceState, 'config' | 'host' | 'pulls'>;
+
+/** Pulls the image where the policy says so; see the seam. A name that only folders and other providers can have is not pulled. */
+export async function readyImage(
+  state: PullingState,
+  spec: ImageSpec,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const wish = pullable(state, spec);
+  return wish && state.pulls ? state.pulls.ready(wish, signal) : [];
+}
+
+export async function imageState(state: PullingState, spec: ImageSpec): Promise<State | undefined> {
+  if (ownImage(state.config, spec.image)) return 'present';
+  const wish = pullable(state, spec);
+  const known = wish && state.pulls ? await state.pulls.state(wish) : 'refused';
+  const isOptional = (spec.image_policy ?? 'optional') === 'optional';
+  return known === 'refused' && isOptional ? undefined : known;
+}
+
+function pullable(state: PullingState, { image, image_policy, account }: ImageSpec): ImageWish | undefined {
+  if (image === undefined || ownImage(state.config, image) || protectsNothing(state)) return undefined;
+  const policy = image_policy ?? 'optional';
+  return isImageName(image) ? { image, policy, account } : undefined;
 }
 
 const instead = (standard: ChosenImage, reason: string): ChosenImage => ({
@@ -48,6 +95,21 @@ const instead = (standard: ChosenImage, reason: string): ChosenImage => ({
 function foreign(name: string, platform: string): ServiceError {
   return new ServiceError('not_found', `Image ${name} is for ${platform}, which this machine cannot run.`, {
     remedy: `Import the image for ${OWN_PLATFORM}.`,
+  });
+}
+
+function missing(name: string): ServiceError {
+  return new ServiceError('not_found', `Image ${name} is not on this machine, and is not pulled.`, {
+    remedy:
+      'Pull or import it first, or let spawns pull images: images.pull of the machine, and pull in the request.',
+    details: { reason: 'no_image', image: name },
+  });
+}
+
+function unprotected(name: string): ServiceError {
+  return new ServiceError('not_implemented', `proot cannot protect image ${name} from changes here.`, {
+    remedy: 'Set providers.userspace.runner to auto, or run the server as root.',
+    details: { reason: 'no_image', image: name },
   });
 }
 

@@ -2,17 +2,17 @@
 // authentication or tokens where a test asks.
 import { spawn } from 'node:child_process';
 import { createPrivateKey, randomUUID, sign, X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { packageRoot } from '../../../src/host/package-root.ts';
 import { type Certificates, certificates } from '../certificates.ts';
 import { freePort } from '../free-port.ts';
 import { temporaryFolder } from '../temporary.ts';
 import { until } from '../until.ts';
+import { debianProgram } from './debian-program.ts';
 import { sha256 } from './image-archives.ts';
 
 export const REGISTRY_USER = 'svc-test';
@@ -20,7 +20,6 @@ export const REGISTRY_USER = 'svc-test';
 export const REGISTRY_PASSWORD = 'cuckoo:p@ss/w%rd';
 /** Of that, by bcrypt. */
 const HASH = '$2b$04$abcdefghijklmnopqrstuuGKXUd2zKDuzGddt8VvE5kKWcSVt162i';
-const UNPACKED = join(packageRoot(), '.cache/docker-registry/usr/bin/docker-registry');
 
 export interface RealRegistry {
   /** 127.0.0.1 with its port. */
@@ -54,8 +53,7 @@ export async function realRegistry(auth: RegistryAuth = 'basic'): Promise<RealRe
   const settings = settingsOf({ folder, port, certs, auth, realm: service?.realm ?? '' });
   writeFileSync(join(folder, 'config.yml'), JSON.stringify(settings));
   writeFileSync(join(folder, 'htpasswd'), `${REGISTRY_USER}:${HASH}\n`);
-  // A first run unpacks it after this file was loaded.
-  const program = existsSync(UNPACKED) ? UNPACKED : 'docker-registry';
+  const program = debianProgram('docker-registry') ?? 'docker-registry';
   const child = spawn(program, ['serve', join(folder, 'config.yml')], { stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr])

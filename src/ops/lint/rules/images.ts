@@ -1,10 +1,12 @@
 // Rules about the image store and the registries that it pulls from.
 import { isLoopbackHost } from '../../../domain/loopback.ts';
-import { mirrorsOf } from '../../../images/registry/allowed.ts';
+import type { ImagesConfig } from '../../../schema/config-images.ts';
 import { entryFindings, findingIf, rulesOf } from '../rule.ts';
 
 const isLoopback = (registry: string) =>
   URL.canParse(`http://${registry}`) && isLoopbackHost(new URL(`http://${registry}`).hostname);
+
+const mirrorUrls = ({ mirrors }: ImagesConfig) => Object.values(mirrors).flatMap((list) => list.split(','));
 
 export const IMAGE_RULES = rulesOf('images', [
   {
@@ -50,10 +52,21 @@ export const IMAGE_RULES = rulesOf('images', [
     production: 'error',
     check: ({ config: { images } }) =>
       findingIf(
-        Object.values(mirrorsOf(images.mirrors))
-          .flat()
+        mirrorUrls(images)
+          .filter((url) => URL.canParse(url))
           .map((url) => new URL(url))
           .some(({ protocol, hostname }) => protocol === 'http:' && !isLoopbackHost(hostname)),
       ),
+  },
+  {
+    id: 'SVC714',
+    key: 'images.mirrors',
+    title: 'A mirror of a registry has an invalid URL.',
+    why: 'The server does not start, because it cannot contact the mirror.',
+    remedy: 'Correct the port and the host of the URL in images.mirrors.',
+    example: 'images:\n  mirrors:\n    docker.io: https://mirror.example:8443\n',
+    level: 'error',
+    production: 'error',
+    check: ({ config: { images } }) => findingIf(mirrorUrls(images).some((url) => !URL.canParse(url))),
   },
 ]);

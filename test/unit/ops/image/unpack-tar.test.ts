@@ -1,6 +1,6 @@
 // Hostile archives, without e2fsprogs: whatever their bytes say, they are unpacked below their folder or refused with words,
 // in bounded memory, and the script made of them is one that debugfs takes line by line.
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import { inodeScript } from '../../../../src/ops/image/inode-script.ts';
 import { StagedRoot } from '../../../../src/ops/image/staged-root.ts';
 import { tarEntries } from '../../../../src/ops/image/tar-reader.ts';
 import { unpackTar } from '../../../../src/ops/image/unpack-tar.ts';
+import { HOSTILE_ARCHIVES, LEADING_OUT } from '../../../support/hosts/hostile-archives.ts';
 import { pax, summed, type TarPart, tarArchive } from '../../../support/tar.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
@@ -95,6 +96,27 @@ async function unpack(source: AsyncIterable<Buffer>, folder = temporaryFolder())
 }
 
 describe('an archive', () => {
+  it.each([...HOSTILE_ARCHIVES, ...LEADING_OUT])('changes nothing beside its root: %s', async (_, parts) => {
+    const folder = temporaryFolder();
+    const beside = join(folder, 'beside');
+    mkdirSync(beside, { mode: 0o755 });
+    writeFileSync(join(beside, 'sentinel'), 'untouched');
+    const facts = () => [
+      readFileSync(join(beside, 'sentinel'), 'utf8'),
+      ...[beside, join(beside, 'sentinel')].map((path) => {
+        const { mode, uid, nlink, mtimeMs } = statSync(path);
+        return [mode, uid, nlink, mtimeMs];
+      }),
+    ];
+    const before = facts();
+    const refusal = await unpack(of(tarArchive(...parts(beside))), folder).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (refusal !== undefined) expect(refusal).toBeInstanceOf(ServiceError);
+    expect(facts()).toEqual(before);
+  });
+
   it('is refused when one path needs too many lookups', async () => {
     const links = Array.from({ length: 30 }, (_, at) => ({
       name: `l${at}`,

@@ -54,7 +54,7 @@ it('is pulled once for many, with its progress in the log', async () => {
   const { scripted, clock, logger, all, pulls } = await place();
   scripted.on(LOOK, missing, missing, missing, missing, there);
   const pulling = slowPull(scripted);
-  const waiting = Array.from({ length: 3 }, () => all.ready('team/app:1', undefined, forever));
+  const waiting = Array.from({ length: 3 }, () => all.ready('team/app:1', {}, forever));
   const response = await pulling;
   await until('all have looked', () => scripted.seen.filter((call) => call === LOOK).length === 4);
   const told = () => logger.lines.filter(({ message }) => message === 'Still pulling an image.');
@@ -79,10 +79,7 @@ it('is still pulled for others when one caller gives up', async () => {
   scripted.on(LOOK, missing, missing, missing, there);
   const pulling = slowPull(scripted);
   const impatient = new AbortController();
-  const waiting = [
-    all.ready('team/app:1', undefined, impatient.signal),
-    all.ready('team/app:1', undefined, forever),
-  ];
+  const waiting = [all.ready('team/app:1', {}, impatient.signal), all.ready('team/app:1', {}, forever)];
   const response = await pulling;
   const reason = new Error('enough');
   impatient.abort(reason);
@@ -111,7 +108,7 @@ it('is refused in the same words and no sooner, whatever its registry does; the 
     scripted.on(LOOK, missing);
     scripted.on(PULL, refusal);
     const began = clock.monotonic();
-    const refused = all.ready('team/app:1', undefined, forever).catch((error: unknown) => error);
+    const refused = all.ready('team/app:1', {}, forever).catch((error: unknown) => error);
     let isOver = false;
     void refused.then(() => {
       isOver = true;
@@ -136,12 +133,12 @@ it('is requested again after a refusal', async () => {
   const { scripted, all, clock, pulls } = await place();
   scripted.on(LOOK, missing, missing, missing, missing, there);
   scripted.on(PULL, status(404, {}), status(200, '{"status":"Done"}\n'));
-  const refused = all.ready('team/app:1', undefined, forever).catch((error: unknown) => error);
+  const refused = all.ready('team/app:1', {}, forever).catch((error: unknown) => error);
   await until('it is refused', async () => {
     await clock.advance(1000);
     return Promise.race([refused.then(() => true), new Promise((resolve) => setImmediate(resolve, false))]);
   });
-  expect(await all.ready('team/app:1', undefined, forever)).toEqual(facts);
+  expect(await all.ready('team/app:1', {}, forever)).toEqual(facts);
   expect(pulls()).toBe(2);
 });
 
@@ -150,7 +147,7 @@ it('is not pulled for an account that has as many pulls under way as it may; oth
   scripted.on(PULL, hang);
   const stop = new AbortController();
   const ask = (name: string, account?: string) =>
-    all.ready(name, account, stop.signal).catch((error: unknown) => error);
+    all.ready(name, account === undefined ? {} : { account }, stop.signal).catch((error: unknown) => error);
   const first = [ask('team/a:1', 'ann'), ask('team/b:1', 'ann')];
   await until('two are pulled', () => pulls() === 2);
   expect(await ask('team/c:1', 'ann')).toMatchObject({ code: 'unavailable', retryAfterMs: 5000 });
@@ -168,7 +165,7 @@ it('is abandoned when its pull takes too long', async () => {
   const { scripted, all, clock } = await place();
   scripted.on(LOOK, missing);
   const pulling = slowPull(scripted);
-  const refused = all.ready('team/app:1', undefined, forever).catch((error: unknown) => error);
+  const refused = all.ready('team/app:1', {}, forever).catch((error: unknown) => error);
   await pulling;
   let isOver = false;
   void refused.then(() => {
@@ -185,7 +182,7 @@ it('whose pull breaks off is missing', async () => {
   const { scripted, all } = await place();
   scripted.on(LOOK, missing);
   const pulling = slowPull(scripted);
-  const waiting = all.ready('team/app:1', undefined, forever);
+  const waiting = all.ready('team/app:1', {}, forever);
   const response = await pulling;
   line(response, { status: 'Downloading' });
   response.destroy();

@@ -1,0 +1,61 @@
+// Wires the image store and the pulls of a serving process to its configuration.
+import { findAgent } from '../agent/binary.ts';
+import { ConcurrencyLimit } from '../domain/concurrency-limit.ts';
+import { parseDuration } from '../domain/duration.ts';
+import type { Clock, Random } from '../domain/ports.ts';
+import type { Host } from '../host/host.ts';
+import type { StoreDeps } from '../images/image-store.ts';
+import { mirrorsOf } from '../images/registry/allowed.ts';
+import type { PullDeps } from '../images/registry/pull.ts';
+import { ImagePulls } from '../images/registry/pulls.ts';
+import type { Config } from '../schema/config.ts';
+
+export function storeOf(
+  images: Config['images'],
+  deps: Pick<StoreDeps, 'agent' | 'host' | 'clock' | 'random'>,
+): StoreDeps {
+  return {
+    ...deps,
+    root: images.path,
+    limits: { maxBytes: images.max_image_bytes, maxEntries: images.max_entries },
+    room: { maxStoreBytes: images.max_store_bytes, keepFreeBytes: images.keep_free_bytes },
+  };
+}
+
+/** Throws `bad_request` for an invalid mirror. */
+export function pullDepsOf(images: Config['images'], store: StoreDeps): PullDeps {
+  return {
+    store,
+    settings: {
+      registries: images.registries,
+      mirrors: mirrorsOf(images.mirrors),
+      insecureRegistries: images.insecure_registries,
+    },
+    dockerConfig: images.docker_config,
+    timeoutMs: parseDuration(images.pull_timeout, 'images.pull_timeout'),
+    fetches: new ConcurrencyLimit(images.concurrency),
+  };
+}
+
+interface ProcessDeps {
+  config: Config;
+  host: Host;
+  clock: Clock;
+  random: Random;
+  packageRoot: string;
+}
+
+/** The pulls of this process. Undefined when the agent, which unpacks layers, is not built: then no sandbox starts either. */
+export async function processPulls({
+  config: { images },
+  packageRoot,
+  host,
+  clock,
+  random,
+}: ProcessDeps): Promise<ImagePulls | undefined> {
+  const agent = await findAgent(packageRoot, process.arch).catch(() => undefined);
+  if (agent === undefined) return undefined;
+  const deps = pullDepsOf(images, storeOf(images, { agent, host, clock, random }));
+  const spawnWaitMs = parseDuration(images.spawn_wait, 'images.spawn_wait');
+  return new ImagePulls({ ...deps, policy: images.pull, spawnWaitMs });
+}

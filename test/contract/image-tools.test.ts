@@ -1,0 +1,244 @@
+// Images in the store beside what `umoci unpack` makes of them, file by file; and archives as other tools write them.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, vi } from 'vitest';
+import { realClock } from '../../src/host/clock.ts';
+import { realRandom } from '../../src/host/random.ts';
+import { realHost } from '../../src/host/real-host.ts';
+import type { FoundImage } from '../../src/images/image-store.ts';
+import { importImages } from '../../src/images/import.ts';
+import { debianProgram } from '../support/hosts/debian-program.ts';
+import { imageTar } from '../support/hosts/engine.ts';
+import { AGENT } from '../support/hosts/real-agent.ts';
+import { sharedEngine } from '../support/hosts/shared-engine.ts';
+import { treeFacts } from '../support/hosts/tree-facts.ts';
+import {
+  capabilitiesBelow,
+  differences,
+  recordedCapabilities,
+  umociLayout,
+  umociUnpack,
+} from '../support/hosts/umoci.ts';
+import { layerRecords } from '../support/hosts/unpacker.ts';
+import { describeWith, itWith } from '../support/requires.ts';
+import { pax, type TarPart, tarArchive } from '../support/tar.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const LARGE = process.env.SVC_TEST_LARGE_IMAGES;
+// Removing a distribution takes long, too.
+if (LARGE !== undefined) vi.setConfig({ hookTimeout: 600_000 });
+const CAPABILITY = '\x01\0\0\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0';
+const DEEP = `${'a-rather-long-name/'.repeat(15)}file`;
+const WIDE = 'x'.repeat(255);
+
+/** What of an archive is easily lost. */
+const ODD: TarPart[][] = [
+  [
+    { name: 'etc/', type: '5' },
+    { name: 'bin/', type: '5' },
+    { name: 'dev/', type: '5' },
+    { name: 'dev/null', type: '3', mode: 0o666 },
+    { name: 'nodes/', type: '5' },
+    { name: 'nodes/disk', type: '4', mode: 0o660, gid: 6 },
+    { name: 'nodes/pipe', type: '6', mode: 0o600, uid: 7 },
+    pax({ 'SCHILY.xattr.security.capability': CAPABILITY }),
+    { name: 'bin/ping', content: 'ping', mode: 0o755 },
+    { name: 'bin/su', content: 'su', mode: 0o4755 },
+    { name: 'bin/wall', content: 'wall', mode: 0o2755, gid: 5 },
+    { name: 'bin/tool', content: 'tool', mode: 0o755, mtime: 1_000_000_000 },
+    { name: 'bin/same', type: '1', link: 'bin/tool', mode: 0o755, mtime: 1_000_000_000 },
+    { name: 'bin/link', type: '2', link: 'tool', mode: 0o777, uid: 3, gid: 4 },
+    { name: 'bin/dangling', type: '2', link: '/no/such/file', mode: 0o777 },
+    { name: 'bin/hard-link', type: '1', link: 'bin/link', mode: 0o777, uid: 3, gid: 4 },
+    { name: 'lib', type: '2', link: 'usr/lib', mode: 0o777 },
+    { name: 'usr/lib/', type: '5' },
+    { name: 'lib/through', content: 'through a link' },
+    { name: 'key', content: 'private', mode: 0o600, uid: 1000, gid: 1000 },
+    { name: 'none', content: 'no rights', mode: 0 },
+    { name: 'closed/', type: '5', mode: 0o700, uid: 33, gid: 33 },
+    { name: 'closed/in', content: 'in', mode: 0o400 },
+    { name: 'tmp/', type: '5', mode: 0o1777 },
+    pax({ mtime: '1600000000.987654321' }),
+    { name: 'time', content: 'x' },
+    pax({ mtime: '-1.5' }),
+    { name: 'early', content: 'x' },
+    pax({ uid: '2000000000', gid: '2000000001' }),
+    { name: 'far', content: 'x' },
+    { name: 'odd/', type: '5' },
+    { name: 'odd/ space\t"\\\'\n', content: 'odd' },
+    { name: 'odd/-rf', content: 'odd' },
+    { name: Buffer.from('odd/\xff\xfe', 'latin1'), content: 'not UTF-8' },
+    { name: 'odd/été 雪', content: 'UTF-8' },
+    { name: 'odd/Case', content: '1' },
+    { name: 'odd/case', content: '2' },
+    { name: '././@LongLink', type: 'L', content: `${DEEP}\0` },
+    { name: 'short', content: 'GNU' },
+    pax({ path: `wide/${WIDE}` }),
+    { name: 'short', content: 'pax' },
+    pax({ linkpath: DEEP }),
+    { name: 'to-deep', type: '2', mode: 0o777 },
+    { name: 'gone', content: 'x' },
+    { name: 'emptied/', type: '5' },
+    { name: 'emptied/old', content: 'x' },
+    { name: 'swap/', type: '5' },
+    { name: 'swap/in', content: 'x' },
+    { name: 'back', content: 'x' },
+    { name: 'kept', content: 'x' },
+    { name: 'also', type: '1', link: 'kept' },
+  ],
+  [
+    { name: '.wh.gone' },
+    { name: 'emptied/', type: '5', mode: 0o711, uid: 9 },
+    { name: 'emptied/new', content: 'new' },
+    { name: 'emptied/.wh..wh..opq' },
+    { name: 'swap', content: 'a file over a folder' },
+    { name: '.wh.back' },
+    { name: 'bin/', type: '5', mode: 0o750 },
+    { name: 'bin/tool', content: 'replaced', mode: 0o700 },
+    { name: '.wh.kept' },
+  ],
+  [
+    { name: 'back/', type: '5' },
+    { name: 'back/in', content: 'a folder over what was removed' },
+  ],
+];
+
+/** Each layer adds, replaces, links and removes. */
+const SIXTY: TarPart[][] = Array.from({ length: 60 }, (_, n): TarPart[] => [
+  { name: 'same', content: `${n}`, mtime: n },
+  { name: `n/${n % 7}/`, type: '5', mode: 0o700 + n, uid: n },
+  { name: `n/${n % 7}/file${n}`, content: `content ${n}`, mode: 0o600 + n, gid: n },
+  { name: `n/${n % 7}/link${n}`, type: '1', link: `n/${n % 7}/file${n}`, mode: 0o600 + n, gid: n },
+  ...(n % 3 === 2 ? [{ name: `n/${(n - 2) % 7}/.wh.file${n - 2}` }] : []),
+  ...(n % 10 === 9 ? [{ name: `n/${n % 7}/.wh..wh..opq` }] : []),
+]);
+
+const tars = (layers: readonly TarPart[][]) => layers.map((parts) => tarArchive(...parts));
+
+async function take(source: string, name = 'team/tool:1'): Promise<FoundImage & { root: string }> {
+  const root = join(temporaryFolder(), 'store');
+  const deps = {
+    ...{ agent: AGENT, clock: realClock(), random: realRandom(), host: realHost(), root },
+    limits: { maxBytes: 2 ** 32, maxEntries: 1_000_000 },
+  };
+  const [found] = await importImages(deps, { source, name, signal: new AbortController().signal });
+  if (!found) throw new Error(`${source} has no image`);
+  return { ...found, root };
+}
+
+/** With the records of its layers. */
+const treeOf = ({ tree, root, image }: FoundImage & { root: string }) => ({
+  path: tree,
+  records: image.layers.map((diffId) => layerRecords(join(root, 'layers', diffId.slice(7), 'entries'))),
+});
+
+describeWith(['root', 'umoci', 'python3'], 'an image beside `umoci unpack`', () => {
+  it.each<[string, number, () => Buffer[]]>([
+    ['hard links, devices, capabilities, whiteouts, odd and long names', 50, () => tars(ODD)],
+    ['60 layers', 60, () => tars(SIXTY)],
+  ])(
+    'has the same files, modes, owners and capabilities: %s',
+    async (_, least, layers) => {
+      const { layout, root } = umociUnpack(layers());
+      const ours = treeOf(await take(layout));
+      const theirs = treeFacts(root);
+      expect(differences(ours, theirs)).toEqual([]);
+      expect(theirs.size).toBeGreaterThan(least);
+      expect(recordedCapabilities(ours.records)).toEqual(capabilitiesBelow(root));
+    },
+    120_000,
+  );
+
+  // umoci takes minutes for a distribution.
+  it.skipIf(LARGE === undefined).each(['busybox', 'debian'] as const)(
+    'has the same files of a complete root: %s',
+    async (name) => {
+      const { layout, root } = umociUnpack([readFileSync(imageTar(name)), ...tars(ODD)]);
+      const ours = treeOf(await take(layout));
+      const theirs = treeFacts(root);
+      expect(differences(ours, theirs)).toEqual([]);
+      expect(theirs.size).toBeGreaterThan(300);
+      expect(recordedCapabilities(ours.records)).toEqual(capabilitiesBelow(root));
+    },
+    1_800_000,
+  );
+});
+
+describeWith(['root', 'umoci', 'skopeo'], 'an archive by another tool', () => {
+  const run = (program: string, ...args: string[]) =>
+    execFileSync(program, args, { stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' }).trim();
+  const skopeo = (from: string, to: string) => run('skopeo', 'copy', '-q', '--insecure-policy', from, to);
+  /** Two layers that every tool can keep. */
+  const layers = () => {
+    const parts = ODD.slice(0, 2) as [TarPart[], TarPart[]];
+    return tars(parts);
+  };
+  const shapeOf = (tree: string) =>
+    [...treeFacts(tree)].map(([path, { type, mode, content, first }]) => [path, type, mode, content, first]);
+
+  it.each<[string, string, (layout: string, folder: string) => string]>([
+    ['a folder by umoci', 'oci', (layout) => layout],
+    [
+      'oci-archive by skopeo',
+      'oci',
+      (layout, folder) => {
+        skopeo(`oci:${layout}:image`, `oci-archive:${folder}/oci.tar:x/y:1`);
+        return join(folder, 'oci.tar');
+      },
+    ],
+    [
+      'docker-archive by skopeo',
+      'docker-archive',
+      (layout, folder) => {
+        skopeo(`oci:${layout}:image`, `docker-archive:${folder}/docker.tar:x/y:1`);
+        return join(folder, 'docker.tar');
+      },
+    ],
+  ])('has the same tree: %s', async (_, kind, make) => {
+    const archives = layers();
+    const layout = umociLayout(archives);
+    const found = await take(make(layout, temporaryFolder()));
+    expect(found.source).toBe(kind);
+    expect(found.image.layers).toHaveLength(2);
+    expect(shapeOf(found.tree)).toEqual(shapeOf((await take(layout)).tree));
+  });
+
+  itWith(['buildah'], 'has the files that buildah committed, in both formats', async () => {
+    const folder = temporaryFolder();
+    const program = debianProgram('buildah') ?? 'buildah';
+    const stores = ['--root', join(folder, 'root'), '--runroot', join(folder, 'run')];
+    const policy = ['--signature-policy', join(folder, 'policy.json')];
+    writeFileSync(join(folder, 'policy.json'), '{"default":[{"type":"insecureAcceptAnything"}]}');
+    const buildah = (...args: string[]) => run(program, ...stores, '--storage-driver', 'vfs', ...args);
+    mkdirSync(join(folder, 'content'));
+    execFileSync('tar', ['-xpf', '-', '-C', join(folder, 'content')], {
+      input: tarArchive(...(ODD[0] as TarPart[]).filter(({ type }) => !['3', '4', '6'].includes(type ?? ''))),
+    });
+    const container = buildah('from', ...policy, 'scratch');
+    buildah('add', '-q', container, join(folder, 'content'), '/');
+    for (const [kind, target] of [
+      ['oci', 'oci-archive'],
+      ['docker-archive', 'docker-archive'],
+    ]) {
+      buildah('commit', '-q', ...policy, container, `${target}:${folder}/${kind}.tar:team/tool:1`);
+      const found = await take(join(folder, `${kind}.tar`));
+      expect(found.source).toBe(kind);
+      expect(readFileSync(join(found.tree, 'bin/tool'), 'utf8')).toBe('tool');
+      expect(treeFacts(found.tree).size).toBeGreaterThan(50);
+    }
+  });
+
+  itWith(['docker'], 'has the tree of what an engine saved', async () => {
+    const folder = temporaryFolder();
+    const layout = umociLayout(layers());
+    skopeo(`oci:${layout}:image`, `docker-archive:${folder}/load.tar:team/saved:1`);
+    const { socket } = await sharedEngine();
+    run('docker', '-H', `unix://${socket}`, 'load', '-q', '-i', join(folder, 'load.tar'));
+    run('docker', '-H', `unix://${socket}`, 'save', '-o', join(folder, 'saved.tar'), 'team/saved:1');
+    run('docker', '-H', `unix://${socket}`, 'rmi', 'team/saved:1');
+    const found = await take(join(folder, 'saved.tar'));
+    expect(found.image.layers).toHaveLength(2);
+    expect(shapeOf(found.tree)).toEqual(shapeOf((await take(layout)).tree));
+  });
+});
