@@ -22,9 +22,11 @@ import type { PoolStore } from './seam/pool.ts';
 import type { PrewarmedStore } from './seam/prewarmed.ts';
 import type { QuotaStore } from './seam/quotas.ts';
 import type { ReplicaStore, RoleStore } from './seam/replicas.ts';
+import type { SharedDatabase } from './seam/shared-database.ts';
 import type { SignalStore } from './seam/signals.ts';
 import type { TemplateStore } from './seam/templates.ts';
 import type { TicketStore } from './seam/tickets.ts';
+import type { TimeStore } from './seam/time.ts';
 import type { LeaseStore, WorkerStore } from './seam/workers.ts';
 
 /** Created with the database and never changed. `key` (32 bytes, hex) derives the secret of each sandbox's agent. */
@@ -202,6 +204,8 @@ export interface SandboxStore {
     deadline: { was: string; expires_at: string },
   ): Promise<SandboxRecord | undefined>;
   get(id: string): Promise<SandboxRecord | undefined>;
+  /** The same, only of what is durable: neither a crash nor a new primary takes back what the row says. */
+  getDurable(id: string): Promise<SandboxRecord | undefined>;
   /** The same with the quota of its owner, in one read. */
   getWithQuota(id: string): Promise<SandboxWithQuota | undefined>;
   /** Newest first (created_at, then id, both descending). */
@@ -253,11 +257,15 @@ export interface Store {
   idempotency: IdempotencyStore;
   audit: AuditStore;
   clock: ClockStore;
+  /** Absent where one process has the store for itself: its time is that of its machine (`clock`). */
+  time?: TimeStore;
   replicas: ReplicaStore;
   roles: RoleStore;
   /** Absent where one process has the store for itself: its queue is in memory. */
   tickets?: TicketStore;
   signals: SignalStore;
+  /** Absent where one process has the store for itself. */
+  shared?: SharedDatabase;
   /** A cheap read that fails if the database does; a write after one that failed or was slow. */
   ping(): Promise<CommitSpeed>;
   /** What else is known about the database. Cheap. */

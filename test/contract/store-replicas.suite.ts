@@ -14,6 +14,7 @@ export function alone(store: () => Store): void {
   it('says that this process has every role', async () => {
     const signs = await beatOf(store(), 'r-a');
     expect(store().replicas.isShared).toBe(false);
+    expect(store().time).toBeUndefined();
     expect(signs.replicas).toMatchObject([replicaFacts('r-a')]);
     expect(signs.roles.map(({ name, holder }) => [name, holder])).toEqual([
       ['upkeep', 'r-a'],
@@ -26,6 +27,21 @@ export function alone(store: () => Store): void {
 }
 
 export function sharing(store: () => Store): void {
+  it('keeps the offset of the agreed time, stored by whoever has the role', async () => {
+    const time = store().time!;
+    const before = await time.read();
+    expect(before).toEqual({ database_ms: expect.any(Number), offset_ms: 0, stored_ms: 0 });
+    const stored = { offset_ms: -3_600_000.5, stored_ms: before.database_ms - 3_600_000.5 };
+    await time.store(stored, 'r-a');
+    expect(await time.read()).toMatchObject({ offset_ms: 0, stored_ms: 0 });
+    await store().roles.take(roleIn(await beatOf(store(), 'r-a'), 'upkeep'), 'r-a');
+    await time.store({ offset_ms: 5, stored_ms: 5 }, 'r-b');
+    await time.store(stored, 'r-a');
+    const after = await time.read();
+    expect(after).toMatchObject(stored);
+    expect(after.database_ms).toBeGreaterThanOrEqual(before.database_ms);
+  });
+
   it('counts beats of each process, and forgets one that is removed', async () => {
     await beatOf(store(), 'r-a');
     const signs = await beatOf(store(), 'r-b');

@@ -177,6 +177,18 @@ export function waiting({ store }: Given): void {
     expect((await add('ann', { claim })).added).toMatchObject({ kind: 'added' });
   });
 
+  it('lets a process give up only tickets that are still its own', async () => {
+    const claim = claimOf('k');
+    const { ticket } = await add('ann', { claim });
+    expect(await queue().adopt(claim, 'stopped:r-9', 'r-9')).toBeUndefined();
+    const adopted = (home: string) => ({ kind: 'adopted', ticket: { ...ticket, home } });
+    expect(await queue().adopt(claim, 'r-2')).toEqual(adopted('r-2'));
+    expect(await queue().adopt(claim, 'stopped:r-1', 'r-1')).toBeUndefined();
+    expect((await queue().get(ticket.id))?.home).toBe('r-2');
+    expect(await queue().adopt(claim, 'stopped:r-2', 'r-2')).toEqual(adopted('stopped:r-2'));
+    expect(await queue().adopt(claim, 'stopped:r-2', 'r-2')).toEqual(adopted('stopped:r-2'));
+  });
+
   it('tells which new spawns would overtake a ticket', async () => {
     const waits = (owner_id: string, room = 'userspace') => queue().mustWait({ owner_id, room });
     expect(await waits('ann')).toBe(false);

@@ -24,7 +24,7 @@ const LATE_NUMBERS = 1000;
 const COMPARE_MS = 10_000;
 /** How long tickets with a key of a dead process keep their position. */
 const KEPT_MS = 60_000;
-/** The number of owners at their own limit that the desk retries each second: a notice that one has room may be lost. */
+/** The number of owners at their own limit that one retry tries. */
 const RETRIED_OWNERS = 32;
 
 /** The outcome of an attempt for a ticket. */
@@ -42,8 +42,6 @@ export interface DeskDeps {
   holds(): boolean;
   /** Whether a process may be at work under the id. */
   isAlive(replica: string): boolean;
-  /** Whether a process has beaten lately. */
-  beats(replica: string): boolean;
   /** The id of this process. */
   replica: string;
   attempt(ticket: Ticket): Promise<TicketAttempt>;
@@ -114,6 +112,11 @@ export class Desk {
     this.#free(() => this.#fair.freed(facts));
   }
 
+  /** Capacity may have become free anywhere. Some of the owners that wait for their own are tried. */
+  retry(): void {
+    this.#free(() => this.#fair.retry(RETRIED_OWNERS));
+  }
+
   release(owner: string): void {
     this.#free(() => this.#fair.release(owner));
   }
@@ -137,23 +140,19 @@ export class Desk {
     this.#comparedAt = Number.NEGATIVE_INFINITY;
   }
 
-  get #isActive(): boolean {
+  /** Whether this process may admit spawns now. */
+  get isActive(): boolean {
     return this.#isOpen && this.#deps.holds();
   }
 
-  /** Signals may be lost: what they say is looked for. */
   async #tick(): Promise<void> {
-    if (!this.#isActive) return;
+    if (!this.isActive) return;
     await this.#sweep();
-    this.#mustRead = true;
-    this.#frees++;
-    this.#fair.retry(RETRIED_OWNERS);
-    this.#work();
     await this.#working;
   }
 
   #work(): void {
-    if (!this.#isActive) return;
+    if (!this.isActive) return;
     this.#mustWork = true;
     this.#working ??= this.#run().finally(() => {
       this.#working = undefined;
@@ -165,9 +164,9 @@ export class Desk {
   async #run(): Promise<void> {
     this.#mustWork = false;
     try {
-      while (this.#isActive) {
+      while (this.isActive) {
         if (this.#mustRead) await this.#read();
-        const place = this.#isActive ? this.#fair.next() : undefined;
+        const place = this.isActive ? this.#fair.next() : undefined;
         if (!place) return;
         await this.#try(place);
       }
@@ -267,10 +266,9 @@ export class Desk {
   }
 
   #isHomeAlive(home: string): boolean {
-    const { replica, isAlive, beats } = this.#deps;
+    const { replica, isAlive } = this.#deps;
     if (home === replica || isStoppedHome(home)) return home === replica;
-    // One that was silent for long is forgotten, and would then count as new.
-    return this.#dead.has(home) ? beats(home) : isAlive(home);
+    return isAlive(home);
   }
 
   /** Deletes the tickets of dead processes: those with a key after a time in which a repeated request adopts them. */

@@ -2,7 +2,6 @@
 // the client disconnects, or when the wait is over (docs/design/postgres.md#spawns-that-wait).
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { HomeTicket, Ticket, TicketEnd, TicketStore } from '../../store/seam/tickets.ts';
-import { Periodic } from '../async/periodic.ts';
 import type { Publisher } from '../records/publish.ts';
 import { QueueCounter } from './counter.ts';
 import {
@@ -16,9 +15,6 @@ import {
 } from './refusals.ts';
 import type { StoredApplicant } from './ticket.ts';
 import { type Wait, Waits } from './waits.ts';
-
-/** How often the store is asked how tickets ended. */
-const LOOK_MS = 1000;
 
 /** A write that got no answer has happened by then, or never happens. */
 const LATEST_MS = 15_000;
@@ -41,7 +37,7 @@ export interface HomeDeps {
   limitMs: number;
   /** Tickets were added or have another home. */
   changed(): void;
-  /** A ticket of another home has ended. */
+  /** A ticket of any home has ended. */
   ended(ticket: { id: string; home: string }): void;
 }
 
@@ -60,12 +56,12 @@ export class TicketHome {
   readonly #deps: HomeDeps;
   readonly #waiters = new Map<string, Waiter>();
   readonly #waits: Waits<Waiter>;
-  readonly #looks: Periodic;
+  #looking: Promise<void> | undefined;
   readonly counter: QueueCounter;
   /** Inserts run one after the other: the bound of the queue and the order of an owner depend on it. */
   #adding: Promise<unknown> = Promise.resolve();
   #toAdd = 0;
-  /** Until then a ticket may appear in the store that nobody here waits for (monotonic ms). */
+  /** Before this time (monotonic ms) a ticket without a waiter may appear in the store. */
   #leftUntil = 0;
   #closed = false;
 
@@ -74,11 +70,6 @@ export class TicketHome {
     this.counter = new QueueCounter(deps.publisher);
     const { clock, limitMs } = deps;
     this.#waits = new Waits({ clock, limitMs, expired: (waiter) => void this.#expire(waiter) });
-    this.#looks = new Periodic(clock, LOOK_MS, () => this.look());
-  }
-
-  start(): void {
-    this.#looks.startLater();
   }
 
   /** Waits with a new ticket. Rejects as `SpawnQueue.admit` does. */
@@ -126,8 +117,15 @@ export class TicketHome {
     return { result };
   }
 
-  /** Reads how tickets ended. Never rejects. */
-  async look(): Promise<void> {
+  /** Reads how tickets ended. Call it each second. Never rejects. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<void> {
     const { tickets, replica, clock, logger } = this.#deps;
     const since = clock.monotonic();
     if (this.#waiters.size === 0 && since >= this.#leftUntil) return;
@@ -163,15 +161,14 @@ export class TicketHome {
     const waiters = [...this.#waiters.values()];
     for (const waiter of waiters) this.#settle(waiter, () => waiter.reject(stopping()));
     this.#waits.close();
-    const stopped = this.#looks.stop();
     await Promise.all(waiters.map(({ ticket }) => this.#giveUp(ticket)));
-    await stopped;
+    await this.#looking;
   }
 
   async #giveUp({ id, claim }: Ticket): Promise<void> {
     const { tickets, replica, logger } = this.#deps;
     try {
-      if (claim) await tickets.adopt(claim, `${STOPPED}${replica}`);
+      if (claim) await tickets.adopt(claim, `${STOPPED}${replica}`, replica);
       else await tickets.remove(id, replica);
     } catch (err) {
       logger.debug({ err }, 'Could not remove a spawn that waits; another server does.');
@@ -278,7 +275,7 @@ export class TicketHome {
     how();
   }
 
-  /** Deletes what nobody here waits for. */
+  /** Deletes the tickets of this process that have no waiter. */
   async #tidy(listed: readonly HomeTicket[]): Promise<void> {
     const { tickets, replica } = this.#deps;
     const left = listed.filter(({ id }) => !this.#waiters.has(id));

@@ -1,8 +1,9 @@
 // Refusals of spawns that wait for capacity, or would.
+
 import type { AdmissionDecision } from '../../domain/admission.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import { fromPlain, type PlainFailure, toPlain } from '../../domain/plain-error.ts';
 import { ttlRefused } from '../../domain/ttl.ts';
-import type { ErrorCode } from '../../schema/error.ts';
 
 const RETRY_MS = 1000;
 
@@ -57,14 +58,14 @@ export function admissionRefused(decision: AdmissionDecision): ServiceError {
 
 /** The public part of an error, for another process. */
 export function errorJson(error: unknown): string {
-  const { code, message, remedy, details, status, retryAfterMs } = asServiceError(error);
-  return JSON.stringify({ code, message, remedy, details, status, retryAfterMs });
+  const { facts, ...plain } = toPlain(asServiceError(error));
+  const { cause: _, ...shown } = facts;
+  return JSON.stringify({ ...plain, facts: shown });
 }
 
 /** The error that `errorJson` was given. */
 export function errorFromJson(json: string): ServiceError {
-  const { code, message, ...facts } = JSON.parse(json) as { code: ErrorCode; message: string };
-  return new ServiceError(code, message, facts);
+  return fromPlain(JSON.parse(json) as PlainFailure);
 }
 
 /** Another server has the ticket, or took this one for dead. */

@@ -1,6 +1,7 @@
 // The queue of spawns over several processes: each is the home of its own spawns (home.ts), one is the desk of all (desk.ts).
 import { isCapacityDenial } from '../../domain/admission.ts';
 import { roomOf } from '../../domain/fair-queue.ts';
+import type { SignalStore } from '../../store/seam/signals.ts';
 import type { TicketStore } from '../../store/seam/tickets.ts';
 import type { QueueSettings } from '../records/settings.ts';
 import { Desk, type DeskDeps } from './desk.ts';
@@ -11,23 +12,36 @@ import type { StoredApplicant } from './ticket.ts';
 
 export interface SharedQueueDeps
   extends Pick<HomeDeps, 'publisher'>,
-    Pick<DeskDeps, 'replica' | 'holds' | 'isAlive' | 'beats' | 'attempt' | 'clock' | 'logger'> {
+    Pick<DeskDeps, 'replica' | 'holds' | 'isAlive' | 'attempt' | 'clock' | 'logger'> {
   tickets: TicketStore;
+  signals: SignalStore;
 }
+
+/** Subject of `freed`: capacity for all. */
+const ALL = '*';
 
 export class SharedQueue implements SpawnQueue {
   readonly #tickets: TicketStore;
+  readonly #signals: SignalStore;
   readonly #settings: QueueSettings;
   readonly #home: TicketHome;
   readonly desk: Desk;
+  #unlisten: (() => void)[] = [];
   #closed = false;
 
   constructor(deps: SharedQueueDeps, settings: QueueSettings) {
     this.#tickets = deps.tickets;
+    this.#signals = deps.signals;
     this.#settings = settings;
-    const ended = ({ id }: { id: string }) => void this.#home.lookAt(id);
+    const ended = ({ id, home }: { id: string; home: string }) => {
+      if (home === deps.replica) void this.#home.lookAt(id);
+      else this.#signals.send('ticket', id);
+    };
     this.desk = new Desk({ ...deps, ended });
-    const changed = () => this.desk.changed();
+    const changed = () => {
+      if (this.desk.isActive) this.desk.changed();
+      else this.#signals.send('tickets');
+    };
     this.#home = new TicketHome({
       ...deps,
       most: settings.most,
@@ -38,8 +52,14 @@ export class SharedQueue implements SpawnQueue {
   }
 
   start(): void {
-    this.#home.start();
     this.desk.start();
+    const home = this.#home;
+    this.#unlisten = [
+      this.#signals.on('ticket', (id) => void (id === undefined ? home.look() : home.lookAt(id))),
+      this.#signals.on('tickets', () => this.desk.changed()),
+      this.#signals.on('freed', (what) => this.#freedElsewhere(what)),
+      this.#signals.on('quota', (owner) => owner !== undefined && this.desk.release(owner)),
+    ];
   }
 
   async admit<T>(applicant: StoredApplicant<T>, signal?: AbortSignal): Promise<T> {
@@ -61,15 +81,24 @@ export class SharedQueue implements SpawnQueue {
   }
 
   freed({ owner_id: owner = '', provider = '' }: { owner_id?: string; provider?: string }): void {
-    this.desk.freed({ owner, provider });
+    if (this.desk.isActive) this.desk.freed({ owner, provider });
+    else this.#signals.send('freed', JSON.stringify({ owner, provider }));
   }
 
   quotaChanged(owner_id: string): void {
-    this.desk.release(owner_id);
+    if (this.desk.isActive) this.desk.release(owner_id);
+    else this.#signals.send('quota', owner_id);
   }
 
   limitsChanged(): void {
-    this.desk.releaseAll();
+    if (this.desk.isActive) this.desk.releaseAll();
+    else this.#signals.send('freed', ALL);
+  }
+
+  #freedElsewhere(what: string | undefined): void {
+    if (what === undefined) this.desk.retry();
+    else if (what === ALL) this.desk.releaseAll();
+    else this.desk.freed(JSON.parse(what) as { owner: string; provider: string });
   }
 
   close(): void {
@@ -80,6 +109,7 @@ export class SharedQueue implements SpawnQueue {
 
   async stop(): Promise<void> {
     this.close();
+    for (const unlisten of this.#unlisten.splice(0)) unlisten();
     await Promise.all([this.#over, this.desk.stop()]);
   }
 

@@ -9,13 +9,14 @@ import {
   type RoleRecord,
   type RoleStore,
 } from '../../store/seam/replicas.ts';
+import type { SignalStore } from '../../store/seam/signals.ts';
 import { Sights } from './sights.ts';
 
 const TERM_MS = 2500;
 const FREE_AFTER_MS = 4000;
 
 export interface RolesDeps {
-  store: { replicas: Pick<ReplicaStore, 'isShared'>; roles: RoleStore };
+  store: { replicas: Pick<ReplicaStore, 'isShared'>; roles: RoleStore; signals: SignalStore };
   /** The id of this process. */
   id: string;
   clock: Clock;
@@ -76,15 +77,18 @@ export class Roles {
     this.#sights.failed(this.#deps.clock.monotonic());
   }
 
-  /** Gives all roles back and takes none any more. Never rejects. */
+  /** Gives all roles back, so that others take them at once, and takes none any more. Never rejects. */
   async resign(): Promise<void> {
     const { store, id, logger } = this.#deps;
     this.#hasResigned = true;
     this.#lapse?.cancel();
     this.#keep(0, []);
-    await store.roles
-      .release(id)
-      .catch((err: unknown) => logger.debug({ err }, 'Could not give roles back; others take them in 4 s.'));
+    try {
+      await store.roles.release(id);
+      store.signals.send('roles', id);
+    } catch (err) {
+      logger.debug({ err }, 'Could not give roles back; others take them in 4 s.');
+    }
   }
 
   #isFree({ name, holder }: RoleRecord): boolean {

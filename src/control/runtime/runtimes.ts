@@ -1,9 +1,11 @@
 // What a sandbox row runs on: its own runtime at its provider, or a user in a VM of the pool (tenants.ts). Everything
 // that starts, reaches or ends sandboxes uses this, so that no other code tells the two apart.
 import type { SandboxIo } from '../../agent/io.ts';
+import { wrapNotStarted } from '../../domain/not-started.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { Created, ProviderSet, RuntimeSpec, RuntimeState } from '../../providers/provider.ts';
+import type { Provider, ProviderSet, RuntimeSpec, RuntimeState, Started } from '../../providers/provider.ts';
+import type { ImagePolicy } from '../../schema/image-policy.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 
 /** The part of a row that identifies its runtime. */
@@ -15,13 +17,15 @@ export interface RuntimePlan {
   row: SandboxRecord;
   /** Undefined: the provider's default. */
   image: string | undefined;
+  /** Absent: `optional`. */
+  image_policy?: ImagePolicy | undefined;
   /** Any warning is a refusal. */
   strict: boolean;
 }
 
 /** The methods of Provider, for rows. */
 export interface Runtimes {
-  create(plan: RuntimePlan, signal: AbortSignal): Promise<Created>;
+  create(plan: RuntimePlan, signal: AbortSignal): Promise<Started>;
   inspect(row: Runtime, signal: AbortSignal): Promise<RuntimeState>;
   /** Idempotent; resolves only when nothing of it is left. */
   destroy(row: Runtime, signal: AbortSignal): Promise<void>;
@@ -49,11 +53,10 @@ export function runtimes({ providers, logger, tenants, remote, clock }: Runtimes
   const own = ({ provider }: Runtime) => providers.get(provider);
   return {
     create: async (plan, signal) => {
+      const elsewhere = others(plan.row);
+      if (elsewhere) return elsewhere.create(plan, signal);
       const deadline = clock.monotonic() + Date.parse(plan.row.expires_at) - clock.now();
-      return (
-        others(plan.row)?.create(plan, signal) ??
-        own(plan.row).create({ ...runtimeSpec(plan), deadline }, signal)
-      );
+      return createHere(own(plan.row), { ...runtimeSpec(plan), deadline }, signal);
     },
     inspect: async (row, signal) =>
       others(row)?.inspect(row, signal) ?? own(row).inspect(runtimeRef(row), signal),
@@ -66,6 +69,19 @@ export function runtimes({ providers, logger, tenants, remote, clock }: Runtimes
     capabilities: async (row) => (others(row) === remote ? remote.capabilities(row) : own(row).capabilities),
   };
 }
+
+/** Gets the image first: a pull may take longer than a start. */
+export async function createHere(
+  provider: Provider,
+  spec: RuntimeSpec,
+  signal: AbortSignal,
+): Promise<Started> {
+  const notes = await wrapNotStarted(provider.readyImage?.(spec, signal) ?? noNotes(), signal);
+  const created = await provider.create(spec, signal);
+  return notes.length === 0 ? created : { ...created, notes };
+}
+
+const noNotes = async (): Promise<string[]> => [];
 
 const LEFT =
   'Ending a sandbox without its runtime because its provider is not configured. The runtime is removed once the provider is configured again.';
@@ -84,8 +100,13 @@ export const runtimeRef = ({ runtime_id, id, epoch }: Pick<Runtime, 'runtime_id'
   epoch,
 });
 
-export function runtimeSpec({ row, image, strict }: RuntimePlan): RuntimeSpec {
+export function runtimeSpec({ row, image, image_policy, strict }: RuntimePlan): RuntimeSpec {
   const { id, epoch, memory_mb, vcpus, network, expires_at, owner_id: account } = row;
   const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };
-  return { ...spec, ...(account !== undefined && { account }), ...(strict && { strict }) };
+  return {
+    ...spec,
+    ...(account !== undefined && { account }),
+    ...(image_policy !== undefined && { image_policy }),
+    ...(strict && { strict }),
+  };
 }

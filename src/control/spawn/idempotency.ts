@@ -2,11 +2,16 @@
 // with the first one's response for 24 h (docs/design/api.md#idempotency-keys).
 import { ServiceError } from '../../domain/errors.ts';
 import { fingerprint } from '../../domain/fingerprint.ts';
+import type { Clock } from '../../domain/ports.ts';
 import { abortable } from '../../domain/timeout.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
-import type { IdempotencyClaim, Replay } from '../../store/store.ts';
+import type { SignalStore } from '../../store/seam/signals.ts';
+import type { IdempotencyClaim, IdempotencyStore, Replay } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
+import type { Replicas } from '../runtime/replicas.ts';
 
+/** How often a spawn of another server is looked at, at least and at most. */
+const [JOIN_LOOK_MS, JOIN_PAUSE_MS] = [500, 20];
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 export interface SpawnOptions {
@@ -31,12 +36,46 @@ export function spawnClaim(
   return { scope, key, fingerprint: fingerprint(path, request) };
 }
 
-/** The stored response. Throws `conflict` for another body, `unavailable` while the first spawn has not ended. */
-export function replayed(claim: IdempotencyClaim | undefined, stored: Replay): Sandbox {
+/** The stored response; undefined while the first spawn has not ended. Throws `conflict` for another body. */
+export function replayed(claim: IdempotencyClaim | undefined, stored: Replay): Sandbox | undefined {
   if (stored.fingerprint !== claim?.fingerprint) throw otherBody();
-  if (stored.response !== undefined) return JSON.parse(stored.response) as Sandbox;
-  // Only after a crash of the server: reconciliation ends that spawn and frees the key.
-  throw new ServiceError('unavailable', 'The first request with this Idempotency-Key has not finished.', {
+  return stored.response === undefined ? undefined : (JSON.parse(stored.response) as Sandbox);
+}
+
+export interface JoinDeps {
+  idempotency: Pick<IdempotencyStore, 'find'>;
+  signals: SignalStore;
+  replicas: Pick<Replicas, 'areSeveral'>;
+  clock: Clock;
+}
+
+/**
+ * The response of the first spawn with this key, once it has ended, at another server too; undefined when the key is free. A spawn
+ * that failed, or whose server died, frees it. Throws `conflict` for another body, the reason of `signal`, and `unavailable` where
+ * no other server can be starting it: it crashed, and reconciliation frees the key.
+ */
+export async function firstResponse(
+  { idempotency, signals, replicas, clock }: JoinDeps,
+  claim: IdempotencyClaim,
+  signal: AbortSignal,
+): Promise<Sandbox | undefined> {
+  for (;;) {
+    const stored = await idempotency.find(claim);
+    const sandbox = stored && replayed(claim, stored);
+    if (!stored || sandbox) return sandbox;
+    if (!replicas.areSeveral) throw unfinished();
+    let stop = () => {};
+    const ended = new Promise<void>((resolve) => {
+      stop = signals.on('events', () => resolve());
+    });
+    await Promise.race([ended, clock.sleep(JOIN_LOOK_MS, signal)]).finally(stop);
+    // Signals of a busy service come all the time.
+    await clock.sleep(JOIN_PAUSE_MS, signal);
+  }
+}
+
+function unfinished(): ServiceError {
+  return new ServiceError('unavailable', 'The first request with this Idempotency-Key has not finished.', {
     remedy: 'Try again in a moment.',
     retryAfterMs: 1000,
   });

@@ -3,11 +3,14 @@ import { requireOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { checkEnv } from '../../domain/exec-request.ts';
 import { parseImage } from '../../domain/image.ts';
+import { imageForms } from '../../domain/image-name.ts';
+import { imagePolicy } from '../../domain/image-policy.ts';
 import { parseOwner } from '../../domain/owner.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { lifeMs } from '../../domain/ttl.ts';
 import { demandOf, type WorkerDemand } from '../../domain/worker-demand.ts';
 import type { Provider } from '../../providers/provider.ts';
+import type { ImagePolicy } from '../../schema/image-policy.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
@@ -76,9 +79,21 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
     ...(isShared ? sharedWarnings(request, row) : vcpuWarning(request.vcpus, vcpus)),
     ...networkWarning(facts),
   ];
-  const strict = request.strict ?? false;
-  return { row, image, warnings, strict, vcpus: wanted, setup: facts.setup, demand: demandOf(request) };
+  const strict = request.strict ?? settings.strict;
+  const image_policy = policyOf(request, settings);
+  const start = { image, image_policy, warnings, strict };
+  return { row, ...start, vcpus: wanted, setup: facts.setup, demand: demandOf(request) };
 }
+
+/** The default image stands for what the provider runs by default, also when a template or a client names it. */
+function policyOf({ image, pull }: SpawnRequest, settings: Settings): ImagePolicy {
+  const policy = imagePolicy(settings.pull, pull);
+  if (pull !== undefined) return policy;
+  const isDefault = image === undefined || imageForms(image).some((form) => isFormOf(settings.image, form));
+  return isDefault ? 'optional' : policy;
+}
+
+const isFormOf = (image: string, form: string) => imageForms(image).includes(form);
 
 /** What a sandbox in a shared VM cannot have of its own (docs/design/api.md#pool). */
 function checkShared(request: SpawnRequest, owner: string | undefined, settings: Settings): void {

@@ -58,8 +58,8 @@ export interface ReservedRow {
   provider: Provider;
   flight: InFlightSpawn;
 }
-/** A row to start, or a sandbox that runs already. */
-export type Reserved = ReservedRow | { sandbox: Sandbox };
+/** A row to start, or a sandbox that runs already; undefined: that another spawn with the same key is starting. */
+export type Reserved = ReservedRow | { sandbox: Sandbox | undefined };
 
 export async function reserveSandbox(deps: ReserveDeps, placing: ReserveRequest): Promise<Attempt<Reserved>> {
   const { plan, shape, claim } = placing;

@@ -5,27 +5,27 @@ import type { SystemActor } from '../../domain/actor.ts';
 import { defined } from '../../domain/defined.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
-import type { IdempotencyStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { SpawnQueue } from '../queue/queue.ts';
 import type { Subject } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 import { shownTo } from '../records/views.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
+import type { OpenOutcomes } from '../runtime/open-outcomes.ts';
 import type { Probes } from '../runtime/probes.ts';
 import { suggestProviders } from './choose.ts';
-import { replayed, SharedSpawns, type SpawnOptions, spawnClaim } from './idempotency.ts';
+import { firstResponse, type JoinDeps, SharedSpawns, type SpawnOptions, spawnClaim } from './idempotency.ts';
 import type { SpawnCall as Order, SpawnOrders } from './orders.ts';
 import { type StartDeps, startSandbox } from './start.ts';
 
-export interface SpawnDeps extends StartDeps {
+export interface SpawnDeps extends StartDeps, JoinDeps {
   orders: Pick<SpawnOrders, 'prepare'>;
-  idempotency: Pick<IdempotencyStore, 'find'>;
   queue: Pick<SpawnQueue, 'admit'>;
   providers: ProviderSet;
   probes: Probes;
   settings: Settings;
   destroyer: Pick<Destroyer, 'mark' | 'finishLater'>;
+  openOutcomes: Pick<OpenOutcomes, 'failed'>;
 }
 
 interface SpawnCall extends Order {
@@ -58,18 +58,20 @@ export class Spawner {
     let subject: Subject = defined({ owner_id: caller.owner });
     try {
       // Checked first: neither a changed template nor a limit matters to a stored answer.
-      const known = claim && (await this.#deps.idempotency.find(claim));
-      if (known) return replayed(claim, known);
+      const known = claim && (await firstResponse(this.#deps, claim, signal));
+      if (known) return known;
       const order = await this.#deps.orders.prepare(call, (provider) => {
         subject = { ...subject, provider };
       });
       signal.throwIfAborted();
       const placed = await this.#deps.queue.admit(order, signal);
-      if (!claim) this.#endDisconnected('sandbox' in placed ? placed.sandbox.id : placed.plan.row.id, signal);
-      if ('sandbox' in placed) return placed.sandbox;
+      const id = 'sandbox' in placed ? placed.sandbox?.id : placed.plan.row.id;
+      if (!claim && id !== undefined) this.#endDisconnected(id, signal);
+      if ('sandbox' in placed) return placed.sandbox ?? (await this.#spawn(call));
       subject = placed.plan.row;
       return await startSandbox(this.#deps, placed)
         .catch(async (error: unknown) => {
+          if (!claim) this.#deps.openOutcomes.failed(placed.plan.row.id, error);
           throw await suggestProviders(this.#deps, placed.provider.kind, error);
         })
         .finally(() => placed.flight.end());

@@ -5,7 +5,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
 import type { Logger } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { Created } from '../../providers/provider.ts';
+import type { Started } from '../../providers/provider.ts';
 import type { EventType } from '../../schema/event.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore, Transition } from '../../store/store.ts';
@@ -20,8 +20,10 @@ import type { SpawnPlan } from './plan.ts';
 import type { ReservedRow } from './reserve.ts';
 import type { ReadySandboxes } from './take-prewarmed.ts';
 
+const RETRY_MS = 1000;
+
 export interface StartDeps extends SetupDeps {
-  sandboxes: Pick<SandboxStore, 'get' | 'transition'>;
+  sandboxes: Pick<SandboxStore, 'get' | 'getDurable' | 'transition'>;
   publisher: Publisher;
   rollback: Rollback;
   runtimes: Pick<Runtimes, 'create' | 'destroy' | 'capabilities'>;
@@ -30,7 +32,10 @@ export interface StartDeps extends SetupDeps {
   logger: Logger;
 }
 
-/** Throws the failure after its rollback, `conflict` when the sandbox was destroyed meanwhile. */
+/**
+ * Throws the failure after its rollback, `conflict` when the sandbox was destroyed meanwhile, `unavailable` when another replica
+ * took this one for dead.
+ */
 export async function startSandbox(
   deps: StartDeps,
   { plan, provider: { kind }, flight: { signal } }: ReservedRow,
@@ -38,6 +43,7 @@ export async function startSandbox(
   const { row } = plan;
   await deps.prewarm.makeRoom(row, deps.settings.limits(kind));
   let type: EventType = 'provider.failed';
+  let isTakenOver = false;
   try {
     refuseBefore(plan, signal);
     const created = await deps.runtimes.create(plan, signal);
@@ -48,17 +54,39 @@ export async function startSandbox(
     const sandbox = await running(deps, plan, created);
     if (sandbox) return sandbox;
     // A replica that knew nothing of this start has ended the row, maybe before the runtime existed.
-    if (!signal.aborted) discard(deps, { ...row, runtime_id: created.runtime_id });
-  } catch (error) {
     if (!signal.aborted) {
+      discard(deps, { ...row, runtime_id: created.runtime_id });
+      isTakenOver = !(await hasEnded(deps, row));
+    }
+  } catch (error) {
+    if (!signal.aborted && (await hasEnded(deps, row))) discard(deps, row);
+    else if (!signal.aborted) {
       const event = isRefusal(error) ? 'operation.failed' : type;
       deps.publisher.failure('sandbox.spawn', row, error, row.created_by, event);
       await deps.rollback(row, error);
       throw error;
     }
   }
+  if (isTakenOver)
+    throw new ServiceError('unavailable', 'This server was too slow; another one ended the spawn.', {
+      remedy: 'Repeat the request.',
+      retryAfterMs: RETRY_MS,
+    });
   // A destroy cancelled the spawn: it owns the row now and finds the runtime by its label.
   throw destroyedMeanwhile();
+}
+
+/** Ends by somebody, rather than because the start failed or its replica was silent. */
+const ENDS: readonly (string | undefined)[] = ['destroyed', 'expired', 'pruned'];
+
+/** Whether another replica has taken the row to end it, which is then why the start failed. */
+async function hasEnded({ sandboxes }: StartDeps, row: SandboxRecord): Promise<boolean> {
+  try {
+    const now = await sandboxes.get(row.id);
+    return now?.epoch === row.epoch && ENDS.includes(now.end_reason);
+  } catch {
+    return false;
+  }
 }
 
 /** Refuses a strict spawn before anything is created. */
@@ -83,11 +111,11 @@ function discard({ runtimes, logger }: StartDeps, row: SandboxRecord): void {
 async function running(
   { sandboxes, publisher, deadlines, logger }: StartDeps,
   plan: SpawnPlan,
-  created: Created,
+  created: Started,
 ): Promise<Sandbox | undefined> {
   const { row } = plan;
   const { runtime_id, image, memory_mb, vcpus } = created;
-  const warnings = keptWarnings([...plan.warnings, ...created.warnings]);
+  const warnings = keptWarnings([...plan.warnings, ...created.warnings, ...(created.notes ?? [])]);
   const changed = warnings.length === 0 ? {} : { warnings };
   const patch = { state: 'running', runtime_id, image, memory_mb, vcpus, ...changed } as const;
   const after = { ...row, ...patch };
@@ -110,17 +138,22 @@ async function running(
   if (expires_at !== row.expires_at && worker_id === LOCAL_WORKER)
     await deadlines
       .set(moved.sandbox, expires_at)
-      .catch((err: unknown) => logger.warn({ sandbox_id: row.id, err }, 'Could not extend a new sandbox.'));
+      .catch((err: unknown) =>
+        logger.warn(
+          { sandbox_id: row.id, err },
+          'Could not pass the later end of a new sandbox to its agent; the agent ends it at the earlier time.',
+        ),
+      );
   return sandboxView(moved.sandbox);
 }
 
 /** Throws the error again, unless the row shows that the change was written and only its answer was lost. */
 async function written(
-  sandboxes: Pick<SandboxStore, 'get'>,
+  sandboxes: Pick<SandboxStore, 'getDurable'>,
   { id, epoch, events }: Transition,
   error: unknown,
 ): Promise<Awaited<ReturnType<SandboxStore['transition']>>> {
-  const row = await sandboxes.get(id);
+  const row = await sandboxes.getDurable(id);
   if (row?.state !== 'running' || row.epoch !== epoch) throw error;
   return { sandbox: row, events: [...events] };
 }

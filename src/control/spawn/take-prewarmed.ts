@@ -14,6 +14,7 @@ import type { Reservation, ReserveOrder, SandboxRecord, SandboxStore } from '../
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 import { sandboxView } from '../records/views.ts';
+import type { OpenOutcomes } from '../runtime/open-outcomes.ts';
 import type { PrewarmEntry, WhereReady } from '../runtime/prewarm-stock.ts';
 import type { Fleet } from '../workers/fleet.ts';
 import type { SpawnPlan } from './plan.ts';
@@ -42,6 +43,7 @@ export interface TakePrewarmedDeps {
   publisher: Publisher;
   settings: Settings;
   fleet: Fleet;
+  openOutcomes: Pick<OpenOutcomes, 'failed'>;
   logger: Logger;
 }
 
@@ -145,7 +147,7 @@ function claimedRow({ row, warnings }: SpawnPlan, { row: warm }: PrewarmEntry): 
 }
 
 async function reserve(
-  { sandboxes, prewarm, publisher, settings, fleet }: TakePrewarmedDeps,
+  { sandboxes, prewarm, publisher, settings, fleet, openOutcomes }: TakePrewarmedDeps,
   row: SandboxRecord,
   entry: PrewarmEntry,
   { claim, ticket, response, demand }: Pick<SpawnPlan, 'demand'> & Settled & { response: string },
@@ -170,6 +172,7 @@ async function reserve(
     });
   } catch (error) {
     prewarm.unsure(entry);
+    if (!claim) openOutcomes.failed(row.id, error);
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import type { DatabaseAddress, DatabaseHost } from '../../domain/database-addres
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
+import { CopyIn } from './copy-in.ts';
 import {
   dialFailure,
   disconnected,
@@ -24,6 +25,8 @@ const GRACE_MS = 500;
 /** For connecting, authenticating and setting up. */
 export const DIAL_MS = 1000;
 const KEEP_ALIVE_MS = 15_000;
+/** The server takes each batch of a COPY, and answers after the last one, within this time. */
+const COPY_STALL_MS = 60_000;
 
 export type Value = string | number | boolean | null | readonly string[] | EncodedJson;
 export type Row = Record<string, unknown>;
@@ -90,8 +93,8 @@ export class Connection {
     return this.#isOpen;
   }
 
-  /** Rejects with a StatementFailure. */
-  async run<R = Row>({ name, text, values = [] }: Statement): Promise<R[]> {
+  /** Rejects with a StatementFailure. `ms` also needs a statement_timeout that allows it. */
+  async run<R = Row>({ name, text, values = [] }: Statement, ms = STATEMENT_MS + GRACE_MS): Promise<R[]> {
     if (!this.#isOpen) throw disconnected();
     const query = {
       text,
@@ -100,7 +103,7 @@ export class Connection {
     };
     try {
       const answer = this.#client.query(query);
-      const result = await orAfter(this.#options.clock, STATEMENT_MS + GRACE_MS, answer, () => {
+      const result = await orAfter(this.#options.clock, ms, answer, () => {
         throw new Error('The server did not answer in time.');
       });
       return result.rows as R[];
@@ -117,6 +120,33 @@ export class Connection {
         throw new Error('The server did not answer in time.');
       });
     } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  /** Sends `batches` to a COPY … FROM STDIN. Rejects with a StatementFailure, or with the error of `batches`. */
+  async copyIn(text: string, batches: AsyncIterable<Buffer>): Promise<void> {
+    if (!this.#isOpen) throw disconnected();
+    const { clock } = this.#options;
+    let movedAt = clock.monotonic();
+    const copy = new CopyIn(
+      text,
+      noted(batches, () => (movedAt = clock.monotonic())),
+    );
+    try {
+      this.#client.query(copy as unknown as pg.Submittable);
+      while (
+        !(await orAfter(
+          clock,
+          COPY_STALL_MS,
+          copy.done.then(() => true),
+          () => false,
+        ))
+      )
+        if (clock.monotonic() - movedAt >= COPY_STALL_MS)
+          throw new Error('The server did not answer in time.');
+    } catch (error) {
+      if (error !== undefined && error === copy.refusal) throw error;
       throw this.#failed(error);
     }
   }
@@ -150,6 +180,14 @@ export class Connection {
     if (failure.outcome === 'unknown') this.destroy();
     return failure;
   }
+}
+
+async function* noted(batches: AsyncIterable<Buffer>, onBatch: () => void): AsyncGenerator<Buffer> {
+  for await (const batch of batches) {
+    onBatch();
+    yield batch;
+  }
+  onBatch();
 }
 
 /** `pg` adds parameters of the environment to the start-up message, such as PGOPTIONS. */

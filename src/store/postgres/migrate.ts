@@ -15,6 +15,7 @@ import { WORKER_IMAGES } from './migrations/0020-worker-images.ts';
 import { ROLES } from './migrations/0021-roles.ts';
 import { TICKETS } from './migrations/0022-tickets.ts';
 import { PREWARMED_CLAIMS } from './migrations/0023-prewarmed-claims.ts';
+import { SHARED_TIME } from './migrations/0024-shared-time.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -43,6 +44,8 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 22, works_with: 19, sql: TICKETS },
   // Older programs would end prewarmed sandboxes that another replica has claimed.
   { version: 23, works_with: 23, sql: PREWARMED_CLAIMS },
+  // Older programs would stamp rows by the clocks of their machines.
+  { version: 24, works_with: 24, sql: SHARED_TIME },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 
@@ -88,8 +91,18 @@ export async function migrate(connection: Connection, options: MigrateOptions): 
   }
 }
 
-/** Throws `conflict` for a database that this program must not use. */
-async function readFacts(connection: Connection): Promise<Facts> {
+/** As `migrate`, in the transaction that the connection is in: with its end everything or nothing has happened. */
+export async function migrateWithin(connection: Connection, options: MigrateOptions): Promise<void> {
+  await connection.run(LOCK);
+  const { version } = await readFacts(connection);
+  for (const migration of MIGRATIONS)
+    if (migration.version > version) await apply(connection, migration, options);
+}
+
+const LOCK = { name: 'migrate-lock', text: 'SELECT pg_advisory_xact_lock(9, 0)::text AS held' };
+
+/** Version 0: the database has no tables. Throws `conflict` for a database that this program must not use. */
+export async function readFacts(connection: Connection): Promise<Facts> {
   const [found] = await connection.run<{ mark: string | null; tables: number }>({
     name: 'facts-mark',
     text: `SELECT obj_description(to_regclass('schema_facts'), 'pg_class') AS mark,
@@ -114,35 +127,37 @@ async function readFacts(connection: Connection): Promise<Facts> {
 }
 
 /** One transaction. Another process that migrates holds the lock until its end. */
-async function step(
-  connection: Connection,
-  { version, works_with, sql }: Migration,
-  { program, instance }: MigrateOptions,
-): Promise<void> {
+async function step(connection: Connection, migration: Migration, options: MigrateOptions): Promise<void> {
   await connection.script('BEGIN; SET LOCAL statement_timeout = 0');
   try {
-    await connection.run({ name: 'migrate-lock', text: 'SELECT pg_advisory_xact_lock(9, 0)::text AS held' });
+    await connection.run(LOCK);
     const present = await readFacts(connection);
-    if (present.version < version) {
-      await connection.script(sql, STEP_MS);
-      await connection.script(`COMMENT ON TABLE schema_facts IS '${MARK}'`);
-      await connection.run({
-        name: 'migrate-note',
-        text: `INSERT INTO schema_facts (one, version, works_with, program, migrated_at) VALUES (1, $1, $2, $3, $4)
-          ON CONFLICT (one) DO UPDATE SET version = excluded.version, works_with = excluded.works_with,
-            program = excluded.program, migrated_at = excluded.migrated_at`,
-        values: [version, works_with, program, instance.created_at],
-      });
-      await connection.run({
-        name: 'migrate-instance',
-        text: `INSERT INTO instance (id, key, created_at) SELECT $1, $2, $3
-          WHERE NOT EXISTS (SELECT 1 FROM instance)`,
-        values: [instance.id, instance.key, instance.created_at],
-      });
-    }
+    if (present.version < migration.version) await apply(connection, migration, options);
     await connection.script('COMMIT');
   } catch (error) {
     if (connection.isOpen) await connection.script('ROLLBACK');
     throw error;
   }
+}
+
+async function apply(
+  connection: Connection,
+  { version, works_with, sql }: Migration,
+  { program, instance }: MigrateOptions,
+): Promise<void> {
+  await connection.script(sql, STEP_MS);
+  await connection.script(`COMMENT ON TABLE schema_facts IS '${MARK}'`);
+  await connection.run({
+    name: 'migrate-note',
+    text: `INSERT INTO schema_facts (one, version, works_with, program, migrated_at) VALUES (1, $1, $2, $3, $4)
+      ON CONFLICT (one) DO UPDATE SET version = excluded.version, works_with = excluded.works_with,
+        program = excluded.program, migrated_at = excluded.migrated_at`,
+    values: [version, works_with, program, instance.created_at],
+  });
+  await connection.run({
+    name: 'migrate-instance',
+    text: `INSERT INTO instance (id, key, created_at) SELECT $1, $2, $3
+      WHERE NOT EXISTS (SELECT 1 FROM instance)`,
+    values: [instance.id, instance.key, instance.created_at],
+  });
 }

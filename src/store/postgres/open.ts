@@ -2,6 +2,7 @@
 
 import { parseAddress } from '../../domain/database-address.ts';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
+import type { SharedState } from '../seam/shared-database.ts';
 import type { Instance, Store } from '../store.ts';
 import { auditStore } from './audit.ts';
 import { clockStore } from './clock.ts';
@@ -24,6 +25,7 @@ import { sandboxStore } from './sandboxes.ts';
 import { Signals } from './signals.ts';
 import { templateStore } from './templates.ts';
 import { ticketStore } from './tickets.ts';
+import { timeStore } from './time.ts';
 import { createWork, type Work } from './work.ts';
 import { leaseStore, workerStore } from './workers.ts';
 
@@ -56,11 +58,15 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const facts = await prepareDatabase({ ...options, hosts, newInstance });
   const pool = new ConnectionPool({ clock, size: options.pool, open: () => hosts.open() });
   const own = new OwnConnection(() => hosts.open());
+  const repetitions = { refused: 0, unknown: 0, final: 0 };
   const work = createWork({
     pool,
     clock,
     random,
-    repeated: (outcome) => logger.debug({ outcome }, 'Repeating a database operation.'),
+    repeated: (outcome) => {
+      repetitions[outcome]++;
+      logger.debug({ outcome }, 'Repeating a database operation.');
+    },
   });
   const signals = new Signals({
     work,
@@ -95,16 +101,22 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       idempotency: idempotencyStore(work),
       audit: auditStore(work, ids),
       clock: clockStore(work),
+      time: timeStore(own),
       // A process that died may have left events without ids.
       replicas: replicaStore(own, () => numbering.request()),
       roles: roleStore(own),
       tickets: ticketStore(work),
       signals,
+      shared: {
+        state: () => stateOf(work),
+        repetitions: () => ({ refused: repetitions.refused, unknown: repetitions.unknown }),
+      },
       ping: createPing(work, clock),
       condition: () => ({ isChecking: false }),
       close: async () => {
         await numbering.close();
-        await Promise.all([pool.close(), own.close(), signals.close()]);
+        await signals.close();
+        await Promise.all([pool.close(), own.close()]);
       },
     };
   } catch (error) {
@@ -116,6 +128,24 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 /** Made by the first migration. */
 const INSTANCE: Statement = { name: 'instance', text: 'SELECT id, key, created_at FROM instance' };
 const PROBE: Statement = { name: 'probe', text: 'UPDATE confirmations SET count = count + 1 WHERE one = 1' };
+
+/** Every user may read these; what standbys are called needs more rights. */
+const STATE: Statement = {
+  name: 'shared-state',
+  text: `SELECT count(*)::int AS outbox_events,
+      coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(timestamp)::timestamptz)), 0)::float8
+        AS outbox_age_seconds,
+      (SELECT count(*)::int FROM pg_stat_replication) AS standbys,
+      current_setting('synchronous_standby_names') <> ''
+        AND current_setting('synchronous_commit') NOT IN ('off', 'local') AS waits_for_standby
+    FROM outbox`,
+};
+
+async function stateOf(work: Work): Promise<SharedState> {
+  const [row] = await work.read<SharedState>(STATE);
+  if (!row) throw new Error('The database gave no row for its state.');
+  return row;
+}
 
 /** A commit, so that it also shows a standby that is missing. Callers at the same time share one. */
 function createPing(work: Work, clock: Clock): Store['ping'] {

@@ -91,18 +91,19 @@ async function firstConnection({ hosts, clock, logger }: OpeningOptions): Promis
   }
 }
 
-/** Only the start shows hosts and reasons: its reader is the operator. */
-function startFailure(error: unknown, { address }: Hosts): ServiceError {
+/** Shows hosts and reasons: for the start and for commands, whose reader is the operator. */
+export function startFailure(error: unknown, { address }: Hosts): ServiceError {
   const { code, message, remedy, retryAfterMs, cause } = callerError(error);
   const reasons =
     cause instanceof NoHost
-      ? cause.hosts.map(({ host, reason }) => `${displayHost(host)}: ${words(reason)}`)
-      : [`${displayAddress(address)}: ${words(cause)}`];
+      ? cause.hosts.map(({ host, reason }) => `${displayHost(host)}: ${reasonOf(reason)}`)
+      : [`${displayAddress(address)}: ${reasonOf(cause)}`];
   return new ServiceError(code, `${message} ${reasons.join(' ')}`, { remedy, retryAfterMs, cause });
 }
 
-function words(reason: unknown): string {
-  if (reason instanceof StatementFailure) return words(reason.error.cause);
+/** A sentence of the network or the server about a connection that failed. */
+export function reasonOf(reason: unknown): string {
+  if (reason instanceof StatementFailure) return reasonOf(reason.error.cause);
   const text = reason instanceof Error && reason.message !== '' ? reason.message : 'it did not answer';
   return `${printable(text).slice(0, 200).replace(/\.$/, '')}.`;
 }

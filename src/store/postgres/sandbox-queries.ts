@@ -50,6 +50,10 @@ export function sandboxQueries(work: Work): SandboxQueries {
     (await work.read<SandboxRow>(statement)).map(fromSandboxRow);
   return {
     get: async (id) => (await rows({ ...GET, values: [id] }))[0],
+    getDurable: async (id) =>
+      (await work.durable<SandboxRow & Record<string, unknown>>({ ...GET, values: [id] })).map(
+        fromSandboxRow,
+      )[0],
     getWithQuota: async (id) => {
       const [row] = await work.read<SandboxRow & { quota: string | null }>({
         ...GET_WITH_QUOTA,

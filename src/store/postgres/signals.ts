@@ -6,7 +6,7 @@ import type { Connection, Statement } from './connection.ts';
 import type { Work } from './work.ts';
 
 const CHANNEL = 'svc_signals';
-/** Signals of this time are sent together. */
+/** The first signal is sent at once; those of so much time after it are sent together. */
 const GATHER_MS = 5;
 /** More at once: kinds are sent without their subjects. */
 const MOST_PENDING = 100;
@@ -59,7 +59,7 @@ export class Signals implements SignalStore {
     if (this.#closing.signal.aborted) return;
     const isFull = this.#pending.size >= MOST_PENDING;
     this.#pending.add(subject === undefined || isFull ? kind : `${kind} ${subject}`);
-    this.#gathering ??= this.#deps.clock.after(GATHER_MS, () => void this.#flush());
+    this.#gatherFor(0);
   }
 
   on(kind: SignalKind, listener: Listener): () => void {
@@ -68,16 +68,29 @@ export class Signals implements SignalStore {
     return () => void listeners?.delete(listener);
   }
 
+  /** Sends what is pending, such as that this process has given its roles back. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#gathering?.cancel();
     this.#connection?.destroy();
-    await this.#loops;
+    await Promise.all([this.#loops, this.#notify()]);
+  }
+
+  #gatherFor(ms: number): void {
+    this.#gathering ??= this.#deps.clock.after(ms, () => void this.#flush());
+  }
+
+  /** One at a time. */
+  async #flush(): Promise<void> {
+    const isIdle = this.#pending.size === 0;
+    await this.#notify();
+    this.#gathering = undefined;
+    if (!isIdle && !this.#closing.signal.aborted) this.#gatherFor(GATHER_MS);
   }
 
   /** A lost signal is made up for by polling. */
-  async #flush(): Promise<void> {
-    this.#gathering = undefined;
+  async #notify(): Promise<void> {
+    if (this.#pending.size === 0) return;
     const values = [[...this.#pending]];
     this.#pending.clear();
     await this.#deps.work.read({ ...NOTIFY, values }).catch(() => undefined);

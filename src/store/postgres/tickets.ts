@@ -24,9 +24,11 @@ const ADD: Statement = {
 };
 const ADOPT: Statement = {
   name: 'ticket-adopt',
-  text: `WITH known AS (SELECT id, fingerprint FROM tickets WHERE scope = $1 AND key = $2 AND outcome IS NULL),
+  text: `WITH known AS (SELECT id, fingerprint FROM tickets
+      WHERE scope = $1 AND key = $2 AND outcome IS NULL AND ($5::text IS NULL OR home IN ($4, $5))),
     adopted AS (UPDATE tickets SET home = $4 FROM known
-      WHERE tickets.id = known.id AND known.fingerprint = $3 AND tickets.outcome IS NULL RETURNING tickets.*)
+      WHERE tickets.id = known.id AND known.fingerprint = $3 AND tickets.outcome IS NULL
+        AND ($5::text IS NULL OR tickets.home IN ($4, $5)) RETURNING tickets.*)
     SELECT known.fingerprint <> $3 AS is_other, ${COLUMNS.split(', ').map((column) => `adopted.${column}`)}
       FROM known LEFT JOIN adopted ON true`,
 };
@@ -100,7 +102,7 @@ export function ticketStore(work: Work): TicketStore {
       const values = [encodeJson({ ...ticket, ...claim }), most];
       return addedFrom((await work.write<Added & Record<string, unknown>>({ ...ADD, values }))[0]!);
     },
-    adopt: (claim, home) => adopt(work, claim, home),
+    adopt: (claim, home, from) => adopt(work, claim, home, from),
     remove: async (id, home) => {
       const [row] = await work.write<{ outcome: string | null }>({ ...REMOVE, values: [id, home] });
       return endFrom(row?.outcome ?? null);
@@ -133,8 +135,8 @@ export function ticketStore(work: Work): TicketStore {
   };
 }
 
-async function adopt(work: Work, claim: TicketKey, home: string) {
-  const values = [claim.scope, claim.key, claim.fingerprint, home];
+async function adopt(work: Work, claim: TicketKey, home: string, from: string | undefined) {
+  const values = [claim.scope, claim.key, claim.fingerprint, home, from ?? null];
   type Row = { is_other: boolean } & { [K in keyof TicketRow]: TicketRow[K] | null };
   const [row] = await work.write<Row & Record<string, unknown>>({ ...ADOPT, values });
   if (row?.is_other) return { kind: 'other_request' as const };

@@ -23,6 +23,8 @@ const CONFIRM: Statement = {
 /** All reject with a ServiceError. */
 export interface Work {
   read<R = Row>(statement: Statement): Promise<R[]>;
+  /** The same, with a commit behind it on the same server: what it returns is durable. */
+  durable<R = Row>(statement: Statement): Promise<R[]>;
   /** A write whose repetition has the same effect and answer. */
   write<R = Row>(statement: Statement): Promise<R[]>;
   /** A write that recognizes its repetition: the text has two more parameters than `values`, a token and "is a repetition". */
@@ -62,15 +64,23 @@ export function createWork(deps: WorkDeps): Work {
       throw callerError(error);
     }
   };
-  const read = async <R = Row>(statement: Statement): Promise<R[]> => {
+  const reading = async <R>(attempt: (connection: Connection) => Promise<R[]>): Promise<R[]> => {
     try {
-      return await repeating(deps, (connection) => connection.run<R>(statement));
+      return await repeating(deps, attempt);
     } catch (error) {
       throw unanswered(error);
     }
   };
+  const read = <R = Row>(statement: Statement): Promise<R[]> =>
+    reading((connection) => connection.run<R>(statement));
   return {
     read,
+    durable: (statement) =>
+      reading(async (connection) => {
+        const rows = await connection.run(statement);
+        await connection.run(CONFIRM);
+        return rows as never[];
+      }),
     write: (statement) => writing(() => statement),
     once: (statement) => {
       const token = deps.random.bytes(TOKEN_BYTES).toString('hex');

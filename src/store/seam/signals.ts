@@ -6,11 +6,12 @@
 
 /**
  * - `events`: events were stored.
- * - `freed`: capacity became free.
- * - `tickets`: spawns began to wait, or stopped waiting. `ticket` (its id): a spawn was admitted.
- * - `quota` (the owner), `templates`: these changed.
+ * - `freed` (whose, where): capacity became free.
+ * - `tickets`: spawns began to wait, or have another home. `ticket` (its id): a spawn no longer waits.
+ * - `quota` (the owner), `templates` (a name): these changed.
+ * - `roles` (who had them): a process has given its roles back.
  */
-export const SIGNAL_KINDS = ['events', 'freed', 'tickets', 'ticket', 'quota', 'templates'] as const;
+export const SIGNAL_KINDS = ['events', 'freed', 'tickets', 'ticket', 'quota', 'templates', 'roles'] as const;
 export type SignalKind = (typeof SIGNAL_KINDS)[number];
 
 export interface SignalStore {

@@ -71,8 +71,11 @@ export interface TicketStore {
    * `most`, each by one. A repeat is harmless.
    */
   add(ticket: Ticket, most: number): Promise<AddedTicket>;
-  /** Makes `home` the home of the waiting ticket with this key; undefined if there is none. A repeat is harmless. */
-  adopt(claim: TicketKey, home: string): Promise<AdoptedTicket | undefined>;
+  /**
+   * Makes `home` the home of the waiting ticket with this key; undefined if there is none, or none of the home `from` if that is
+   * given. A repeat is harmless.
+   */
+  adopt(claim: TicketKey, home: string, from?: string): Promise<AdoptedTicket | undefined>;
   /** Removes a waiting ticket of `home`. Returns how it ended if it had ended; undefined if nothing waits any more. */
   remove(id: string, home: string): Promise<TicketEnd | undefined>;
   /** Ends a waiting ticket. Does nothing if none waits with this id and home. */

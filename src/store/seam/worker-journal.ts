@@ -9,6 +9,7 @@ export interface MadeRuntime {
   memory_mb: number;
   vcpus: number;
   warnings: string[];
+  image_digest?: string;
 }
 
 export interface WorkerSandboxRecord {

@@ -1,10 +1,12 @@
 // Queues calls for the writer. While one request is in flight, further calls collect and are sent together: one
 // transaction and one sync for many writes. The queue is bounded in number and time. A sent request is always awaited
 // because its outcome is otherwise unknown.
+
 import { ServiceError } from '../../domain/errors.ts';
+import { fromPlain } from '../../domain/plain-error.ts';
 import type { Clock, Timer } from '../../domain/ports.ts';
 import { storeClosed } from '../failures.ts';
-import { type Call, fromPlain, type LaneName, type Outcome, type Request } from './wire.ts';
+import type { Call, LaneName, Outcome, Request } from './wire.ts';
 
 /** The maximum number of calls in one transaction. */
 const MOST_TOGETHER = 256;

@@ -5,7 +5,16 @@ import type { Store } from '../store.ts';
 /** The parts of the store that are tables. */
 export type Tables = Omit<
   Store,
-  'instance' | 'replicas' | 'roles' | 'signals' | 'tickets' | 'ping' | 'condition' | 'close'
+  | 'instance'
+  | 'time'
+  | 'replicas'
+  | 'roles'
+  | 'signals'
+  | 'tickets'
+  | 'shared'
+  | 'ping'
+  | 'condition'
+  | 'close'
 >;
 export type Part = keyof Tables;
 
@@ -31,6 +40,7 @@ export const METHODS: { readonly [P in Part]: { readonly [M in keyof Tables[P]]:
     purgeEnded: 'sweep',
     admission: 'here',
     get: 'here',
+    getDurable: 'read',
     getWithQuota: 'here',
     list: 'here',
     inStates: 'read',

@@ -25,6 +25,7 @@ import { WORKER_IMAGES } from './migrations/0020-worker-images.ts';
 import { ROLES } from './migrations/0021-roles.ts';
 import { TICKETS } from './migrations/0022-tickets.ts';
 import { PREWARMED_CLAIMS } from './migrations/0023-prewarmed-claims.ts';
+import { SHARED_TIME } from './migrations/0024-shared-time.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -50,6 +51,7 @@ const MIGRATIONS: readonly string[] = [
   ROLES,
   TICKETS,
   PREWARMED_CLAIMS,
+  SHARED_TIME,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -1,21 +1,13 @@
 // Reads a database file without a server and without changing it, for `svc doctor` and support bundles. Every function throws
-// `not_found` if there is no file, or an error of the store. A database with an older schema lacks some tables and columns.
+// `not_found` if the file does not exist, and errors of the store. A database with an older schema lacks some tables and columns.
 import type { Database } from 'better-sqlite3';
 import type { Event } from '../../schema/event.ts';
 import type { KeyScope } from '../../schema/key.ts';
+import type { KnownRuntimes, TemplateImage, ValidKey } from '../offline-records.ts';
 import { type EventRow, fromEventRow, parse } from '../rows.ts';
-import type { Instance } from '../store.ts';
 import { isOurs } from './inspect.ts';
 import { withReader } from './reader.ts';
 import { schemaDifferences } from './schema-differences.ts';
-
-export interface KnownRuntimes {
-  instance: Pick<Instance, 'id' | 'key'>;
-  /** `<id>.<epoch>` of every row that may have a runtime. */
-  names: ReadonlySet<string>;
-  /** The recorded end of each sandbox, ISO 8601, by name. */
-  expires_at: ReadonlyMap<string, string>;
-}
 
 /** A VM of a pool keeps one epoch for its lifetime. */
 const SOURCES: Readonly<Record<string, string>> = {
@@ -78,13 +70,6 @@ export function readSharedSecrets(path: string): string[] {
   });
 }
 
-export interface TemplateImage {
-  name: string;
-  image: string;
-  /** Null: the default provider runs the sandboxes of the template. */
-  provider: string | null;
-}
-
 /** The images that stored templates name, sorted by name of the template. */
 export function readTemplateImages(path: string): TemplateImage[] {
   return withReader(path, (db) => {
@@ -92,15 +77,6 @@ export function readTemplateImages(path: string): TemplateImage[] {
     if (!hasTable) return [];
     return db.prepare<[], TemplateImage>('SELECT name, image, provider FROM templates ORDER BY name').all();
   });
-}
-
-/** What a check needs of a named key: neither its hash nor its prefix. */
-export interface ValidKey {
-  name: string;
-  scopes: KeyScope[];
-  created_at: string;
-  expires_at: string | null;
-  last_used_at: string | null;
 }
 
 /** The named keys that are neither revoked nor expired at `now` (ms since 1970), sorted by name. */

@@ -51,6 +51,7 @@ export function sandboxQueries({ db, work, cache }: SandboxTable): SandboxQuerie
   return {
     admission: (request, limits) => work.run(() => admission(request, limits)),
     get: (id) => work.run(() => read([id])[0]),
+    getDurable: (id) => work.run(() => read([id])[0]),
     getWithQuota: (id) => work.run(() => withQuota(id)),
     list: (filter) => work.run(() => read(list(filter))),
     inStates: (states, limit) =>

@@ -3,9 +3,10 @@
 
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { ServiceError } from '../../domain/errors.ts';
+import { fromPlain, type PlainFailure, toPlain } from '../../domain/plain-error.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
 import { storeFailure } from './failures.ts';
-import { fromPlain, type Outcome, type PlainFailure, type Request, toPlain } from './wire.ts';
+import type { Outcome, Request } from './wire.ts';
 import { openWriter, type Writer, type WriterOptions } from './writer.ts';
 import type { WriterLink } from './writer-link.ts';
 

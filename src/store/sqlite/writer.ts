@@ -1,7 +1,9 @@
 // The writing connections and their requests. A server runs it in its own thread (thread-link.ts), commands and tests
 // in the caller's thread (writer-link.ts).
+
 import type { Database } from 'better-sqlite3';
 import { asServiceError, type ServiceError } from '../../domain/errors.ts';
+import { toPlain } from '../../domain/plain-error.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
 import type { WorkerSandboxRecord } from '../seam/worker-journal.ts';
 import { Acknowledged } from './acknowledged.ts';
@@ -14,7 +16,7 @@ import { Groups, type Settled } from './groups.ts';
 import { openReserveSpace, type ReserveSpace } from './reserve-space.ts';
 import Sqlite from './sqlite.ts';
 import { storeTables } from './tables.ts';
-import { type Call, type Outcome, type Request, toPlain } from './wire.ts';
+import type { Call, Outcome, Request } from './wire.ts';
 
 export interface WriterOptions {
   of: 'server' | 'worker';

@@ -1,6 +1,7 @@
 // Numbers: counted where they happen, the same in JSON and in text, without a word of strangers in their labels.
 import { describe, expect, it } from 'vitest';
 import { Metrics } from '../../../../src/control/metrics/metrics.ts';
+import { ServiceError } from '../../../../src/domain/errors.ts';
 import { METRICS } from '../../../../src/schema/metric.ts';
 import { promtool } from '../../../support/checks/promtool.ts';
 import { itWith } from '../../../support/requires.ts';
@@ -234,6 +235,18 @@ it('the JSON body has the same values', async () => {
     operations: [{ operation: 'getSandbox', requests: 3, failures: 1, avg_ms: 250 }],
   });
   reader.end();
+});
+
+it('the text has what this process counted, and no old rows, while the database does not answer', async () => {
+  const made = await used();
+  expect(await samples(made, 'svc_database_up')).toEqual({ '': 1 });
+  const { ping } = made.store;
+  made.store.ping = () => Promise.reject(new ServiceError('unavailable', 'The database does not answer.'));
+  expect(await samples(made, 'svc_database_up')).toEqual({ '': 0 });
+  expect(await samples(made, 'svc_sandboxes')).toEqual({});
+  expect(await samples(made, 'svc_admission_total')).toEqual({ '{decision="allowed",reason="none"}': 2 });
+  made.store.ping = ping;
+  expect(await samples(made, 'svc_sandboxes')).toEqual({ '{state="running",provider="userspace"}': 2 });
 });
 
 it('rows are counted at most every five seconds', async () => {

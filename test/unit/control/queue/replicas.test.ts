@@ -64,6 +64,27 @@ describe('a spawn that waits', () => {
     expect(await depth()).toBe(1);
   });
 
+  it('starts without waiting for the next look when capacity is freed at another replica', async () => {
+    const { clock, run, replicas, spawn, first } = await calm();
+    const waiting = replicas.map((replica) => spawn(replica));
+    await clock.advance(1000);
+    for (const [n, replica] of replicas.entries()) {
+      await replica.control.sandboxes.destroy(first[n]!.id!, api);
+      await clock.advance(20);
+      expect(waiting.filter(({ id }) => id !== undefined)).toHaveLength(n + 1);
+    }
+    const late = spawn(replicas[0]);
+    await clock.advance(20);
+    for (const n of [1, 2]) {
+      await replicas[n]!.control.quotas.put('ann', { max_sandboxes: n === 1 ? 0 : 3 }, api);
+      await clock.advance(20);
+    }
+    expect(late).toEqual({});
+    await run.end();
+    await clock.advance(20);
+    expect(late.id).toBeDefined();
+  });
+
   it('keeps its position when its replica dies and the client repeats with its key', async () => {
     const { clock, replicas, spawn, first, end, depth } = await calm();
     spawn(replicas[0], 'k1');

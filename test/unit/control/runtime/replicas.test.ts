@@ -8,10 +8,10 @@ import { type FakeDeps, fakeDeps } from '../../../support/fakes/ports.ts';
 import { replicaFacts } from '../../../support/fakes/replicas.ts';
 import { memoryStore } from '../../../support/memory-store/store.ts';
 
-function replicasOn(deps: FakeDeps, store: Pick<Store, 'replicas' | 'roles'>): Replicas {
+function replicasOn(deps: FakeDeps, store: Pick<Store, 'replicas' | 'roles' | 'signals'>): Replicas {
   const id = 'r-a';
   const roles = new Roles({ ...deps, store, id });
-  return new Replicas({ ...deps, replicas: store.replicas, roles, id, self: () => replicaFacts(id) });
+  return new Replicas({ ...store, ...deps, roles, id, self: () => replicaFacts(id) });
 }
 
 const idsIn = async (replicas: ReplicaStore, of: string) =>
@@ -20,9 +20,9 @@ const idsIn = async (replicas: ReplicaStore, of: string) =>
 /** One that beats once; `beat` has the other, `r-b`, go on. */
 async function watching() {
   const deps: FakeDeps = fakeDeps();
-  const { replicas, roles } = memoryStore({ ...deps, isShared: true });
+  const { replicas, roles, signals } = memoryStore({ ...deps, isShared: true });
   const store = { ...replicas };
-  const own = replicasOn(deps, { replicas: store, roles });
+  const own = replicasOn(deps, { replicas: store, roles, signals });
   const beat = () => replicas.beat(replicaFacts('r-b'));
   await beat();
   await own.start();
@@ -45,17 +45,29 @@ it('counts another as dead when its beats stood still for 10 s, and as alive whe
   expect(own.isAlive('r-b')).toBe(true);
 });
 
-it('warns once of another server that goes on, and not of one that has ended', async () => {
+it('counts another as dead also after its row was removed, and as alive when it returns', async () => {
+  const { clock, own, beat } = await watching();
+  for (let n = 0; n < 200; n++) {
+    await clock.advance(1000);
+    if (n >= 12) expect(own.isAlive('r-b')).toBe(false);
+  }
+  expect(own.others).toEqual([]);
+  await beat();
+  await clock.advance(1000);
+  expect(own.isAlive('r-b')).toBe(true);
+});
+
+it('reports once another server that goes on, and not of one that has ended', async () => {
   const { clock, logger, beat } = await watching();
-  const warned = () =>
-    logger.lines.filter(({ level, message }) => level === 'warn' && /Another server/.test(message));
+  const reported = () =>
+    logger.lines.filter(({ level, message }) => level === 'info' && /Another server/.test(message));
   await clock.advance(5000);
-  expect(warned()).toEqual([]);
+  expect(reported()).toEqual([]);
   await beat();
   await clock.advance(1000);
   await beat();
   await clock.advance(1000);
-  expect(warned()).toMatchObject([{ fields: { replica: 'r-b', url: 'http://r-b:7423' } }]);
+  expect(reported()).toMatchObject([{ fields: { replica: 'r-b', url: 'http://r-b:7423' } }]);
 });
 
 it('counts no time in which the store does not answer, or in which it was frozen itself', async () => {

@@ -7,13 +7,17 @@ import { fakeDeps } from '../../../support/fakes/ports.ts';
 import { clockAtRate, replicaFacts } from '../../../support/fakes/replicas.ts';
 import { memoryStore } from '../../../support/memory-store/store.ts';
 
-type Parts = Pick<Store, 'replicas' | 'roles'>;
+type Parts = Pick<Store, 'replicas' | 'roles' | 'signals'>;
 
 /** Processes over one store. `lines[n]` is the store as the n-th reaches it. */
 async function processes(...rates: number[]) {
   const deps = fakeDeps();
   const store = memoryStore({ ...deps, isShared: true });
-  const lines: Parts[] = rates.map(() => ({ replicas: { ...store.replicas }, roles: { ...store.roles } }));
+  const lines: Parts[] = rates.map(() => ({
+    replicas: { ...store.replicas },
+    roles: { ...store.roles },
+    signals: store.signals,
+  }));
   const all = rates.map((rate, n) => {
     const id = `r-${n}`;
     const given = { ...deps, clock: clockAtRate(deps.clock, rate), id };
@@ -22,7 +26,7 @@ async function processes(...rates: number[]) {
     const events: string[] = [];
     roles.watch('upkeep', { gained: () => events.push('gained'), lost: () => events.push('lost') });
     const self = () => replicaFacts(id);
-    return { id, roles, events, replicas: new Replicas({ ...given, replicas: line.replicas, roles, self }) };
+    return { id, roles, events, replicas: new Replicas({ ...given, ...line, roles, self }) };
   });
   for (const { replicas } of all) await replicas.start();
   const holders = () => all.filter(({ roles }) => roles.holds('upkeep')).map(({ id }) => id);
@@ -101,6 +105,16 @@ it('gives roles back when it stops, so that another one has them with its next b
   expect(all[0]?.events).toEqual(['gained', 'lost']);
 });
 
+it('passes roles on at once when their holder stops, to one that takes part in the beats', async () => {
+  const { clock, all, holders } = await processes(1, 1, 1);
+  await clock.advance(300);
+  await all[0]?.roles.resign();
+  await all[0]?.replicas.stop();
+  await clock.advance(0);
+  expect(holders()).toHaveLength(1);
+  expect(holders()).not.toContain('r-0');
+});
+
 it('holds a role whose take was written without an answer, from its next beat on', async () => {
   const { clock, lines, all, holders } = await processes(1, 1);
   const [, line] = lines as [Parts, Parts];
@@ -146,7 +160,7 @@ it('has every role where one process has the store for itself', async () => {
   const events: string[] = [];
   roles.watch('desk', { gained: () => events.push('gained'), lost: () => events.push('lost') });
   const replicas = new Replicas({
-    ...{ ...deps, replicas: store.replicas, roles, id: 'r-a', self: () => replicaFacts('r-a') },
+    ...{ ...store, ...deps, roles, id: 'r-a', self: () => replicaFacts('r-a') },
   });
   await replicas.start();
   expect(events).toEqual(['gained']);

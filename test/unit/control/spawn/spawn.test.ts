@@ -4,6 +4,7 @@ import { ServiceError } from '../../../../src/domain/errors.ts';
 import { NotStarted } from '../../../../src/domain/not-started.ts';
 import type { SpawnRequest } from '../../../../src/schema/sandbox.ts';
 import { admin, api, forever, owned, world } from '../../../support/servers/control.ts';
+import { until } from '../../../support/until.ts';
 
 const at = (world: { clock: { now(): number } }, ms: number) =>
   new Date(world.clock.now() + ms).toISOString();
@@ -256,6 +257,39 @@ describe('a provider that fails to create', () => {
     const [row] = (await w.control.sandboxes.list({ include_ended: true }, api)).sandboxes;
     expect(row).toMatchObject({ state: 'error', end_reason: 'spawn_failed' });
   });
+});
+
+it('a spawn whose sandbox another replica destroys ends as a conflict, and leaves the row to that replica', async () => {
+  const w = world();
+  const { transition } = w.store.sandboxes;
+  w.provider.decide = (operation) => (operation === 'create' ? 'fail' : undefined);
+  const { create } = w.provider;
+  w.provider.create = async (spec, signal) => {
+    const patch = { state: 'destroying', end_reason: 'destroyed', ended_by: 'api:X-API-Key' } as const;
+    const { id, epoch } = spec;
+    await transition({ id, from: ['creating'], epoch, patch, replica_id: 'r-other', events: [] });
+    return create(spec, signal);
+  };
+  await expect(w.control.sandboxes.spawn({}, api, {}, forever)).rejects.toMatchObject({ code: 'conflict' });
+  const [row] = await w.store.sandboxes.inStates(['destroying'], 10);
+  expect(row).toMatchObject({ replica_id: 'r-other', end_reason: 'destroyed' });
+  expect(types(await w.events())).toEqual(['sandbox.created']);
+});
+
+it('a spawn that another replica gave up, because this one was silent, is to be repeated', async () => {
+  const w = world();
+  const { transition } = w.store.sandboxes;
+  const { create } = w.provider;
+  w.provider.create = async (spec, signal) => {
+    const patch = { state: 'destroying', end_reason: 'reconciled', ended_by: 'system:reconciled' } as const;
+    const { id, epoch } = spec;
+    await transition({ id, from: ['creating'], epoch, patch, replica_id: 'r-other', events: [] });
+    return create(spec, signal);
+  };
+  await expect(w.control.sandboxes.spawn({}, api, {}, forever)).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  await until('its runtime has ended', () => w.fake.runtimes.size === 0);
 });
 
 describe('Idempotency-Key', () => {

@@ -55,6 +55,16 @@ describe('a template', () => {
     expect(await w.control.templates.get('py', api)).toMatchObject({ version: 1 });
   });
 
+  it('may name a provider that only a worker has', async () => {
+    const w = world();
+    const named = { provider: 'microvm' } as const;
+    await expect(make(w, named)).rejects.toMatchObject({ code: 'not_found' });
+    await w.control.workers.heartbeat('w1', { providers: ['microvm'], rpc_url: 'http://10.0.0.9:7500' });
+    expect(await make(w, named)).toMatchObject(named);
+    const request = { image: 'python:4', ...named };
+    expect(await w.control.templates.update('py', request, api, {})).toMatchObject({ version: 2, ...named });
+  });
+
   it('refuses an image that no provider can start', async () => {
     const refusal = new ServiceError('bad_request', 'Image evil is not one that this server allows.');
     const refuseImage = (image: string) => {

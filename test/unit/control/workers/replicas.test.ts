@@ -76,6 +76,47 @@ it('leaves a spawn of another replica alone while that replica is alive, and end
   expect(await second!.control.sandboxes.list({}, api)).toMatchObject({ sandboxes: [{ state: 'running' }] });
 });
 
+it('answers a repeated key at another replica with the sandbox that the first one is starting', async () => {
+  const { w, workers, replicas } = await calm(3);
+  for (const { provider } of workers) {
+    const { create } = provider;
+    provider.create = async (...given) => {
+      await w.clock.sleep(9000);
+      return create(...given);
+    };
+  }
+  const spawn = (n: number, signal = forever, key = 'k', ttl = '1h') => {
+    const seen: { id?: string; code?: string; message?: string } = {};
+    const spawning = replicas[n]!.control.sandboxes.spawn({ ttl }, api, { idempotencyKey: key }, signal);
+    spawning.then(
+      ({ id }) => Object.assign(seen, { id }),
+      ({ code, message }: { code?: string; message?: string }) => Object.assign(seen, { code, message }),
+    );
+    return seen;
+  };
+  const first = spawn(0);
+  await w.clock.advance(1000);
+  const leaves = new AbortController();
+  const [second, left, other] = [spawn(1), spawn(2, leaves.signal), spawn(2, forever, 'k', '2h')];
+  await w.clock.advance(5000);
+  expect([second, left]).toEqual([{}, {}]);
+  expect(other).toMatchObject({ code: 'conflict' });
+  leaves.abort(new Error('left'));
+  await w.clock.advance(5000);
+  expect(left).toMatchObject({ message: 'left' });
+  expect(first.id).toBeDefined();
+  expect(second).toEqual(first);
+  // A spawn whose replica dies frees its key: who waits for it gets a sandbox of its own.
+  const lost = spawn(0, forever, 'k2');
+  await w.clock.advance(1000);
+  const rescued = spawn(1, forever, 'k2');
+  replicas[0]!.freeze();
+  await w.clock.advance(60_000);
+  expect(lost).toEqual({});
+  expect(rescued.id).toBeDefined();
+  expect(rescued.id).not.toBe(first.id);
+});
+
 it('moves the upkeep when its replica freezes, and ends what expired and what that one was ending', async () => {
   const { w, workers, replicas } = await calm(2);
   const [first, second] = replicas;
