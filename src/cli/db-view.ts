@@ -1,10 +1,13 @@
 // Databases, backups and reports about them as text for people.
 
-import { printable } from '../domain/printable.ts';
+import { printable, printableLines } from '../domain/printable.ts';
 import type {
   AcceptReport,
   BackupReport,
+  CopiedTable,
+  CopyReport,
   DatabaseFacts,
+  PostgresFacts,
   RestoreReport,
   TableFacts,
   VerifyReport,
@@ -16,6 +19,8 @@ import { type Column, facts, sizeText, table } from './render.ts';
 /** Progress texts by stage. */
 export const STAGE_WORDS: Readonly<Record<string, string>> = {
   copy: 'Copying',
+  rows: 'Copying rows',
+  compare: 'Comparing the copy with the original',
   check: 'Checking the copy',
   fold: 'Closing the current database',
   keep: 'Keeping the current database',
@@ -90,4 +95,52 @@ export function acceptText({ database, accepted }: AcceptReport): string {
   if (!accepted) return `No loss is recorded for ${printable(database)}.`;
   const { log, found_at } = accepted;
   return printable(`Accepted: the log of ${database} was ${log} at ${found_at}.`);
+}
+
+const COPIED: Column<CopiedTable>[] = [
+  { title: 'table', value: ({ name }) => name },
+  { title: 'rows', value: ({ rows }) => rows, align: 'right' },
+  { title: 'sha256', value: ({ sha256 }) => sha256.slice(0, 16) },
+];
+
+export function copyText(report: CopyReport): string {
+  const copied = facts([
+    ['copied', report.from],
+    ['to', report.to],
+    ['rows', report.rows],
+    ['schema version', report.schema_version],
+    ['instance', report.instance],
+    ['warnings', report.warnings],
+    ['kept', report.safety_copy],
+    ['to undo', report.way_back],
+    ['took', seconds(report.duration_ms)],
+  ]);
+  const tables = table(report.tables, COPIED, 'No tables.');
+  const next =
+    'Every row of the copy equals its original. Put this into the configuration before the next start:';
+  return `${copied}\n\n${tables}\n\n${next}\n\n${printableLines(report.configuration).trimEnd()}`;
+}
+
+const SIZES: Column<PostgresFacts['tables'][number]>[] = [
+  { title: 'table', value: ({ name }) => name },
+  { title: 'rows (estimate)', value: ({ rows }) => rows, align: 'right' },
+  { title: 'size', value: ({ bytes }) => sizeText(bytes), align: 'right' },
+];
+
+export function postgresText(found: PostgresFacts): string {
+  const { replicas = [], roles = [] } = found;
+  const shown = facts([
+    ['database', found.database],
+    ['hosts', found.hosts.map(({ host, state }) => `${host} (${state})`)],
+    ['server version', found.server_version],
+    ['encrypted', found.encrypted ? 'yes' : 'no'],
+    ['size', sizeText(found.size_bytes)],
+    ['standbys', found.standbys],
+    ['schema version', `${found.schema_version} (this program knows ${found.known_schema_version})`],
+    ['instance', found.instance],
+    ['servers', replicas.map(({ id, url, alive }) => `${id} at ${url}${alive ? '' : ' (silent)'}`)],
+    ['roles', roles.map(({ name, holder }) => `${name}: ${holder ?? 'nobody'}`)],
+    ['waiting spawns', found.waiting_spawns],
+  ]);
+  return `${shown}\n\n${table(found.tables, SIZES, 'No tables.')}`;
 }

@@ -5,8 +5,9 @@ import { asServiceError, ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Provider, ProviderSet, RuntimeListing } from '../providers/provider.ts';
 import type { CleanReport, LocalReport, LocalSandbox } from '../schema/local-sandbox.ts';
+import type { KnownRuntimes } from '../store/offline-records.ts';
 import { acquireLock } from '../store/sqlite/lock.ts';
-import { type KnownRuntimes, readKnownRuntimes } from '../store/sqlite/offline-reads.ts';
+import { readKnownRuntimes } from '../store/sqlite/offline-reads.ts';
 
 /** Runtimes of the others are not on this machine. */
 const LOCAL_KINDS: readonly string[] = ['userspace', 'container', 'microvm'];

@@ -80,3 +80,50 @@ export interface AcceptReport {
   /** Absent when nothing was missing. */
   accepted?: DatabaseLoss;
 }
+
+/** What a PostgreSQL database is. Row numbers of its tables are estimates of the server. */
+export interface PostgresFacts {
+  /** Hosts and name, without user and password. */
+  database: string;
+  hosts: { host: string; state: 'primary' | 'standby' | 'down'; reason?: string }[];
+  server_version: string;
+  encrypted: boolean;
+  size_bytes: number;
+  synchronous_standby_names: string;
+  /** Standbys that are connected to the primary. */
+  standbys: number;
+  /** 0: no server has used it yet. */
+  schema_version: number;
+  known_schema_version: number;
+  instance?: string;
+  tables: { name: string; rows: number; bytes: number }[];
+  /** Servers; `alive`: it beat while it was looked at. */
+  replicas?: { id: string; url: string; version: string; config_print: string; alive: boolean }[];
+  roles?: { name: string; holder: string | null }[];
+  waiting_spawns?: number;
+}
+
+/** One table that was copied. Equal hashes: the same rows. */
+export interface CopiedTable {
+  name: string;
+  rows: number;
+  sha256: string;
+}
+
+export interface CopyReport {
+  /** A file, or hosts and name of a PostgreSQL database. */
+  from: string;
+  to: string;
+  schema_version: number;
+  instance: string;
+  rows: number;
+  /** As they were read again from the target. */
+  tables: CopiedTable[];
+  warnings: string[];
+  /** The replaced file, and the command that brings it back; absent when there was none. */
+  safety_copy?: string;
+  way_back?: string;
+  /** For the configuration file of the service. */
+  configuration: string;
+  duration_ms: number;
+}

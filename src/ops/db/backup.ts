@@ -122,9 +122,19 @@ export async function holdTarget(database: string, output: string): Promise<() =
   return existsSync(output) ? lockInode(output) : () => {};
 }
 
-export type Stage = 'copy' | 'check' | 'fold' | 'keep' | 'clear' | 'install' | 'migrate' | 'load';
+export type Stage =
+  | 'copy'
+  | 'rows'
+  | 'compare'
+  | 'check'
+  | 'fold'
+  | 'keep'
+  | 'clear'
+  | 'install'
+  | 'migrate'
+  | 'load';
 
-/** Called when a stage starts and, where bytes are copied, with its progress. */
+/** Called when a stage starts and, with its progress, in bytes or, for `rows` and `compare`, in rows. */
 export type OnStage = (stage: Stage, done?: number, total?: number) => void;
 
 export interface TaskOptions {

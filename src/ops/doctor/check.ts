@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { LoadedConfig } from '../../config/load.ts';
+import { displayAddress, parseAddress } from '../../domain/database-address.ts';
 import type { Clock, Ids, Random } from '../../domain/ports.ts';
 import type { Host } from '../../host/host.ts';
 import type { ProbeReport, Provider, ProviderSet } from '../../providers/provider.ts';
@@ -9,7 +10,8 @@ import type { Config } from '../../schema/config.ts';
 import type { CheckResult, GroupResult, Verdict } from '../../schema/doctor.ts';
 import type { LintReport } from '../../schema/lint.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
-import type { KnownRuntimes, TemplateImage, ValidKey } from '../../store/sqlite/offline-reads.ts';
+import type { KnownRuntimes, TemplateImage, ValidKey } from '../../store/offline-records.ts';
+import type { PostgresExam } from '../../store/postgres/examine.ts';
 
 export interface Finding {
   verdict: Verdict;
@@ -55,6 +57,8 @@ export const skip = (message: string): Finding => ({ verdict: 'skip', message })
 export const failInProduction = ({ production }: CheckContext, message: string, remedy?: string): Finding =>
   production ? fail(message, remedy) : warn(message, remedy);
 
+type Database = Config['database'];
+
 export type Instance = KnownRuntimes['instance'];
 
 export interface DoctorDeps {
@@ -73,14 +77,16 @@ export interface DoctorDeps {
   lint(files: LoadedConfig['files']): LintReport;
   /** Providers of an instance; the caller closes them. */
   openProviders(config: Config, instance: Instance): Promise<ProviderSet>;
+  /** Connects when it is asked; the caller closes it. Throws without `database.url`. */
+  openPostgres(database: Database): PostgresExam;
   /** Reads the database without changing it; undefined when there is none. */
-  knownRuntimes(path: string): Promise<KnownRuntimes | undefined>;
+  knownRuntimes(database: Database): Promise<KnownRuntimes | undefined>;
   /** Names of shared templates that carry `env`, as `knownRuntimes` reads; none without a database. */
-  sharedSecrets(path: string): Promise<string[]>;
+  sharedSecrets(database: Database): Promise<string[]>;
   /** The images of all templates, as `knownRuntimes` reads; none without a database. */
-  templateImages(path: string): Promise<TemplateImage[]>;
+  templateImages(database: Database): Promise<TemplateImage[]>;
   /** The named keys that are valid at `now`, in ms since 1970, as `knownRuntimes` reads; none without a database. */
-  namedKeys(path: string, now: number): Promise<ValidKey[]>;
+  namedKeys(database: Database, now: number): Promise<ValidKey[]>;
 }
 
 export interface CheckContext extends DoctorDeps {
@@ -88,6 +94,8 @@ export interface CheckContext extends DoctorDeps {
   config: Config;
   /** A provider under the doctor's own instance: it does not see the service's runtimes, nor the service its. */
   provider(kind: ProviderKind): Promise<Provider>;
+  /** The database of `database.url`. */
+  postgres(): PostgresExam;
   /** Its report, asked once. */
   probe(kind: ProviderKind, signal: AbortSignal): Promise<ProbeReport>;
   /** Idempotent. */
@@ -98,6 +106,7 @@ export function openContext(deps: DoctorDeps, loaded: LoadedConfig): CheckContex
   const { config } = loaded;
   const probes = new Map<ProviderKind, Promise<ProbeReport>>();
   let opened: Promise<ProviderSet> | undefined;
+  let exam: PostgresExam | undefined;
   const provider = async (kind: ProviderKind) => {
     opened ??= deps.openProviders(keepingNothing(config), doctorInstance(deps, config));
     return (await opened).get(kind);
@@ -107,13 +116,14 @@ export function openContext(deps: DoctorDeps, loaded: LoadedConfig): CheckContex
     loaded,
     config,
     provider,
+    postgres: () => (exam ??= deps.openPostgres(config.database)),
     probe: (kind, signal) => {
       const report = probes.get(kind) ?? provider(kind).then((one) => one.probe(signal));
       probes.set(kind, report);
       return report;
     },
     close: async () => {
-      await (await opened?.catch(() => undefined))?.close();
+      await Promise.all([(await opened?.catch(() => undefined))?.close(), exam?.close()]);
     },
   };
 }
@@ -126,7 +136,9 @@ function keepingNothing(config: Config): Config {
 
 /** The same at each run on a database, so that a doctor finds what a killed one left behind. */
 function doctorInstance({ random }: DoctorDeps, { database }: Config): Instance {
-  const hex = createHash('sha256').update(`doctor of ${database.path}`).digest('hex');
+  const hex = createHash('sha256')
+    .update(`doctor of ${placeOf(database)}`)
+    .digest('hex');
   const parts = [
     hex.slice(0, 8),
     hex.slice(8, 12),
@@ -136,6 +148,9 @@ function doctorInstance({ random }: DoctorDeps, { database }: Config): Instance 
   ];
   return { id: parts.join('-'), key: random.bytes(32).toString('hex') };
 }
+
+/** The file, or the hosts and the name in the URL: the password may change. */
+const placeOf = ({ path, url }: Database) => (url === undefined ? path : displayAddress(parseAddress(url)));
 
 /** The result of a group, whose checks are the rules of conformance, too. */
 export function groupResult(

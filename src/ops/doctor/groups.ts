@@ -9,6 +9,7 @@ import { IMAGES } from './checks/images.ts';
 import { LEFTOVERS } from './checks/leftovers.ts';
 import { MACHINE } from './checks/machine.ts';
 import { MICROVM } from './checks/microvm.ts';
+import { POSTGRES } from './checks/postgres.ts';
 import { probeGroup } from './checks/probe.ts';
 import { CONTAINER, CUSTOM, HOSTED } from './checks/probed.ts';
 import { SERVER } from './checks/server.ts';
@@ -26,6 +27,7 @@ const ALWAYS: readonly CheckGroup[] = [
   CONFIGURATION,
   MACHINE,
   DATABASE,
+  POSTGRES,
   SERVER,
   DEFAULT_PROVIDER,
   CONTAINER,

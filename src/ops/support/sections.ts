@@ -15,6 +15,7 @@ import type { DoctorReport } from '../../schema/doctor.ts';
 import type { LintReport } from '../../schema/lint.ts';
 import { inspectDatabase } from '../../store/sqlite/inspect.ts';
 import { newestEvents } from '../../store/sqlite/offline-reads.ts';
+import { inspectPostgres, newestPostgresEvents } from '../db/inspect-postgres.ts';
 import { judgeConfiguration } from '../lint/lint.ts';
 
 export interface BundleSources {
@@ -152,24 +153,33 @@ const DOCTOR: Section = {
 const MOST_EVENTS = 500;
 
 const pathOf = ({ reading }: BundleSources) => reading.config.database?.path ?? '';
+const urlOf = ({ reading }: BundleSources) => reading.config.database?.url;
 const skipped = (sources: BundleSources) => {
-  if (sources.reading.config.database?.url !== undefined) return 'the database is PostgreSQL';
+  if (urlOf(sources) !== undefined) return undefined;
   return existsSync(pathOf(sources)) ? undefined : 'the database does not exist yet';
 };
 
-/** Read from the file, also when no server runs. Rows themselves stay out. */
+/** Read from the database, also when no server runs. Rows themselves stay out. */
 const DATABASE: Section = {
   id: 'database',
   title: 'Statistics of the database',
   skipped,
-  collect: async (sources) => inspectDatabase(pathOf(sources)),
+  collect: async (sources) => {
+    const url = urlOf(sources);
+    return url === undefined ? inspectDatabase(pathOf(sources)) : inspectPostgres(url, sources.clock);
+  },
 };
 
 const EVENTS: Section = {
   id: 'events',
   title: `The newest ${MOST_EVENTS} events`,
   skipped,
-  collect: async (sources) => newestEvents(pathOf(sources), MOST_EVENTS),
+  collect: async (sources) => {
+    const url = urlOf(sources);
+    return url === undefined
+      ? newestEvents(pathOf(sources), MOST_EVENTS)
+      : newestPostgresEvents(url, { clock: sources.clock, most: MOST_EVENTS });
+  },
 };
 
 const SERVER: Section = {

@@ -74,8 +74,11 @@ export async function rehearseUpgrade(
   };
 }
 
-const CONFIGURATION = { id: 'configuration', title: 'Check the configuration for production' } as const;
-const DOCTOR = { id: 'doctor', title: 'Check this machine for production' } as const;
+export const CONFIGURATION = {
+  id: 'configuration',
+  title: 'Check the configuration for production',
+} as const;
+export const DOCTOR = { id: 'doctor', title: 'Check this machine for production' } as const;
 const BACKUP = { id: 'backup', title: 'Back up the database and check the backup' } as const;
 const MIGRATION = { id: 'migration', title: 'Migrate a copy of the database' } as const;
 const CHECKS = {
@@ -108,13 +111,13 @@ async function onCopy(task: OnCopy, deps: RehearsalDeps): Promise<MigratedFile |
   return migrated;
 }
 
-function judged(lint: LintReport): StepOutcome<void> {
+export function judged(lint: LintReport): StepOutcome<void> {
   const problems = lint.findings.map(({ rule, key, message }) => `${rule} ${key}: ${message}`);
   const result = `${lint.errors} errors, ${lint.warnings} warnings`;
   return { value: undefined, result, problems, mild: lint.usable };
 }
 
-function examined({ groups, verdict }: DoctorReport): StepOutcome<void> {
+export function examined({ groups, verdict }: DoctorReport): StepOutcome<void> {
   const checks = groups.flatMap((group) => group.checks);
   const bad = checks.filter((check) => check.verdict === 'fail' || check.verdict === 'warn');
   const problems = bad.map((check) => `${check.verdict}: ${check.title}: ${check.message}`);
@@ -169,7 +172,13 @@ async function recordsRead(copy: string, deps: RehearsalDeps): Promise<StepOutco
 }
 
 const ignore = () => {};
-const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => SILENT };
+export const SILENT: Logger = {
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  child: () => SILENT,
+};
 
 function instructions(
   ok: boolean,

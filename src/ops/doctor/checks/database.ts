@@ -4,6 +4,7 @@ import { ServiceError } from '../../../domain/errors.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../../store/sqlite/migrate.ts';
 import { refuseAliases } from '../../../store/sqlite/refuse-aliases.ts';
 import {
+  type Check,
   type CheckContext,
   type CheckGroup,
   type Finding,
@@ -73,79 +74,92 @@ async function toBeMade(host: CheckContext['host'], folder: string, existing: st
   return pass(`The first start creates the directory ${folder}.`);
 }
 
+/** For checks of the file. */
+const ofFile = (check: Check): Check => ({
+  ...check,
+  look: async (context, signal) =>
+    context.config.database.url === undefined
+      ? check.look(context, signal)
+      : skip('The database is PostgreSQL.'),
+});
+
+const FILE_CHECKS: readonly Check[] = [
+  {
+    name: 'folder',
+    title: 'Folder',
+    look: async (context) => {
+      const { host, config } = context;
+      const folder = folderOf(context);
+      if (!isAbsolute(config.database.path))
+        return failInProduction(
+          context,
+          'The path is relative to the working directory of the service.',
+          'Set database.path to an absolute path.',
+        );
+      const facts = await host.stat(folder);
+      if (facts && !facts.isDirectory())
+        return fail(`${folder} is not a directory.`, 'Set database.path to a file in a directory.');
+      const existing = await nearestFolder(context);
+      if (!(await host.mayWrite(existing)))
+        return fail(
+          `This user cannot write to ${existing}.`,
+          `Run the doctor as the user of the service, or change the owner of ${existing} to that user.`,
+        );
+      return facts ? pass(`The directory ${folder} exists.`) : toBeMade(host, folder, existing);
+    },
+  },
+  { name: 'sync', title: 'Disk sync time', deadlineMs: 30_000, look: slowness },
+  {
+    name: 'space',
+    title: 'Free space',
+    look: async (context) => {
+      const { freeBytes } = await context.host.fileSystem(await nearestFolder(context));
+      const words = `${Math.floor(freeBytes / MEBIBYTE)} MB of disk space are free.`;
+      if (freeBytes >= LITTLE_BYTES) return pass(words);
+      const remedy = 'Free disk space, or move the database.';
+      return freeBytes < LEAST_BYTES ? fail(words, remedy) : warn(words, remedy);
+    },
+  },
+  {
+    name: 'file_system',
+    title: 'File system',
+    look: async (context) => {
+      const { type } = await context.host.fileSystem(await nearestFolder(context));
+      const network = NETWORK.get(type);
+      if (network !== undefined)
+        return fail(
+          `The database is on ${network}, a network file system on which locks fail silently.`,
+          'Move the database to a local disk.',
+        );
+      const memory = MEMORY.get(type);
+      if (memory !== undefined)
+        return failInProduction(
+          context,
+          `The database is on ${memory} and is lost at the next boot.`,
+          'Move the database to a disk.',
+        );
+      return pass('The database is on a local file system.');
+    },
+  },
+  {
+    name: 'lock',
+    title: 'Lock',
+    look: async ({ host, config }) => {
+      const holder = await lockOwner(host, config.database.path);
+      if (!holder) return pass('No server uses the database.');
+      const where = holder.address === undefined ? '' : ` at ${holder.address}`;
+      return pass(`Process ${holder.pid} uses the database${where}.`);
+    },
+  },
+  { name: 'names', title: 'Aliases of the file', look: async ({ config }) => names(config.database.path) },
+  { name: 'schema', title: 'Schema', look: schema },
+];
+
 export const DATABASE: CheckGroup = {
   id: 'database',
   title: 'Database',
   checks: [
-    {
-      name: 'folder',
-      title: 'Folder',
-      look: async (context) => {
-        const { host, config } = context;
-        const folder = folderOf(context);
-        if (!isAbsolute(config.database.path))
-          return failInProduction(
-            context,
-            'The path is relative to the working directory of the service.',
-            'Set database.path to an absolute path.',
-          );
-        const facts = await host.stat(folder);
-        if (facts && !facts.isDirectory())
-          return fail(`${folder} is not a directory.`, 'Set database.path to a file in a directory.');
-        const existing = await nearestFolder(context);
-        if (!(await host.mayWrite(existing)))
-          return fail(
-            `This user cannot write to ${existing}.`,
-            `Run the doctor as the user of the service, or change the owner of ${existing} to that user.`,
-          );
-        return facts ? pass(`The directory ${folder} exists.`) : toBeMade(host, folder, existing);
-      },
-    },
-    { name: 'sync', title: 'Disk sync time', deadlineMs: 30_000, look: slowness },
-    {
-      name: 'space',
-      title: 'Free space',
-      look: async (context) => {
-        const { freeBytes } = await context.host.fileSystem(await nearestFolder(context));
-        const words = `${Math.floor(freeBytes / MEBIBYTE)} MB of disk space are free.`;
-        if (freeBytes >= LITTLE_BYTES) return pass(words);
-        const remedy = 'Free disk space, or move the database.';
-        return freeBytes < LEAST_BYTES ? fail(words, remedy) : warn(words, remedy);
-      },
-    },
-    {
-      name: 'file_system',
-      title: 'File system',
-      look: async (context) => {
-        const { type } = await context.host.fileSystem(await nearestFolder(context));
-        const network = NETWORK.get(type);
-        if (network !== undefined)
-          return fail(
-            `The database is on ${network}, a network file system on which locks fail silently.`,
-            'Move the database to a local disk.',
-          );
-        const memory = MEMORY.get(type);
-        if (memory !== undefined)
-          return failInProduction(
-            context,
-            `The database is on ${memory} and is lost at the next boot.`,
-            'Move the database to a disk.',
-          );
-        return pass('The database is on a local file system.');
-      },
-    },
-    {
-      name: 'lock',
-      title: 'Lock',
-      look: async ({ host, config }) => {
-        const holder = await lockOwner(host, config.database.path);
-        if (!holder) return pass('No server uses the database.');
-        const where = holder.address === undefined ? '' : ` at ${holder.address}`;
-        return pass(`Process ${holder.pid} uses the database${where}.`);
-      },
-    },
-    { name: 'names', title: 'Aliases of the file', look: async ({ config }) => names(config.database.path) },
-    { name: 'schema', title: 'Schema', look: schema },
+    ...FILE_CHECKS.map(ofFile),
     { name: 'shared_templates', title: 'Shared templates', look: sharedTemplates },
     TEMPLATE_IMAGES,
     NAMED_KEYS,
@@ -167,7 +181,7 @@ const MOST_NAMED = 20;
 async function sharedTemplates({ config, sharedSecrets }: CheckContext): Promise<Finding> {
   if (!config.auth.enforce_owner)
     return pass('auth.enforce_owner is off, so all owners share all templates.');
-  const names = await sharedSecrets(config.database.path);
+  const names = await sharedSecrets(config.database);
   if (names.length === 0) return pass('No shared template sets env.');
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
   return warn(

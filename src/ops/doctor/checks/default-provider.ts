@@ -11,11 +11,13 @@ export const DEFAULT_PROVIDER: CheckGroup = {
       name: 'default',
       title: 'Default provider',
       deadlineMs: PROBE_DEADLINE_MS * PROVIDER_KINDS.length,
-      look: async ({ config: { providers }, probe, production }, signal) => {
+      look: async ({ config: { providers, database }, probe, production }, signal) => {
         const wanted = PROVIDER_KINDS.filter(
           (kind) => providers.default === 'auto' || providers.default === kind,
         );
         const enabled = wanted.filter((kind) => providers[kind].enabled);
+        if (enabled.length === 0 && database.url !== undefined)
+          return pass('Workers run spawns. `svc worker list` shows them.');
         for (const kind of enabled) {
           if (!(await probe(kind, signal)).healthy) continue;
           if (production && kind === 'userspace')

@@ -2,7 +2,7 @@
 // by a service that is not, or cannot.
 import type { Provider } from '../../../providers/provider.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
-import type { KnownRuntimes } from '../../../store/sqlite/offline-reads.ts';
+import type { KnownRuntimes } from '../../../store/offline-records.ts';
 import { type Check, type CheckContext, type CheckGroup, type Finding, pass, skip, warn } from '../check.ts';
 
 const DEADLINE_MS = 20_000;
@@ -36,7 +36,7 @@ function leftoverCheck(kind: ProviderKind): Check {
     look: async (context, signal) => {
       const { config, knownRuntimes } = context;
       if (!config.providers[kind].enabled) return skip(`providers.${kind}.enabled is false.`);
-      const known = await knownRuntimes(config.database.path);
+      const known = await knownRuntimes(config.database);
       if (!known) return skip('The database does not exist yet.');
       return withServiceProvider(context, { kind, known }, (provider) =>
         compare(context, { provider, signal }),
@@ -71,7 +71,7 @@ async function compare(
 ): Promise<Finding> {
   const runtimes = await provider.list(signal).catch(() => undefined);
   if (!runtimes) return skip('The provider could not list its runtimes.');
-  const known = await knownRuntimes(config.database.path);
+  const known = await knownRuntimes(config.database);
   const strays = runtimes.filter(({ id, epoch }) => !known?.names.has(`${id}.${epoch}`));
   if (strays.length === 0) return pass(`Every runtime has a record (${runtimes.length}).`);
   const shown = strays.slice(0, MOST_SHOWN).map(({ id }) => id);

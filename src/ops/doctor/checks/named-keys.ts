@@ -1,6 +1,6 @@
 // Named keys that need somebody: those that expire soon, and administrators' keys that nobody uses.
 import { hasScope } from '../../../domain/access.ts';
-import type { ValidKey } from '../../../store/sqlite/offline-reads.ts';
+import type { ValidKey } from '../../../store/offline-records.ts';
 import { type Check, pass, warn } from '../check.ts';
 
 const DAY_MS = 86_400_000;
@@ -13,7 +13,7 @@ export const NAMED_KEYS: Check = {
   title: 'Named keys',
   look: async ({ config, clock, namedKeys }) => {
     const now = clock.now();
-    const keys = await namedKeys(config.database.path, now);
+    const keys = await namedKeys(config.database, now);
     const expiring = keys.filter((key) => expiresSoon(key, now));
     const unused = keys.filter((key) => isUnusedAdmin(key, now));
     const messages: string[] = [];

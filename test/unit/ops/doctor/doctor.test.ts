@@ -194,7 +194,7 @@ it('uses the same foreign instance id in each run', async () => {
   const [first, second] = [withTrial([]), withTrial([])];
   for (const { deps } of [first, second]) await report(deps, { ...everything, only: ['container.engine'] });
   expect(first.instances).toEqual(second.instances);
-  const { instance } = (await first.deps.knownRuntimes(DATABASE)) ?? {};
+  const { instance } = (await first.deps.knownRuntimes(first.deps.load().config.database)) ?? {};
   expect(first.instances).not.toContain(instance?.id);
 });
 
