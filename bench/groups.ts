@@ -15,6 +15,7 @@ import { IMAGE } from './engine.ts';
 import { eventBench } from './events.ts';
 import { withHome } from './folders.ts';
 import { GETS_ENV, GETS_KEY, getsBench } from './get-sandbox.ts';
+import { IMAGE_ROWS, imageRowNeeds, withImageRows } from './images.ts';
 import { fillDatabase, listBench } from './list.ts';
 import { heldPairs } from './memory.ts';
 import { bootPair, microvmPairs, restorePair } from './microvm.ts';
@@ -246,6 +247,8 @@ const workers: Group = {
   run: withWorkerRows,
 };
 
+const images: Group = { about: 'the image store', need: imageRowNeeds, ids: IMAGE_ROWS, run: withImageRows };
+
 const microvm: Group = {
   about: 'sandboxes in virtual machines, emulated',
   need: busyboxMachines,
@@ -289,6 +292,7 @@ export const GROUPS: readonly Group[] = [
   tenants,
   turns,
   workers,
+  images,
   microvm,
   debianMicrovm,
 ];

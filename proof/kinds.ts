@@ -83,6 +83,15 @@ export const KINDS = {
     },
     facts: { survived: 'survived', calls: 'calls in progress' },
   },
+  replicas: {
+    title: 'Faults in a fleet',
+    about:
+      'Three servers behind HAProxy, three workers and PostgreSQL, all real processes. Clients spawn with idempotency keys, run commands and end sandboxes through the balancer, and one reads events. Then a server, a worker or the database is killed or frozen, or all are restarted. Clients repeat what failed. An auditor compares what they were given with rows, leases, journals of workers and processes, and what the reader received with the stored events.',
+    command: 'npm run proof -- --only replicas',
+    trials: 'faults injected',
+    faults: { ...AUDITED, events_wrong: 'events missed or doubled' },
+    facts: { survived: 'survived', calls: 'calls' },
+  },
   fuzz: {
     title: 'Hostile input',
     about:

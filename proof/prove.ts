@@ -7,6 +7,7 @@ import { execa } from 'execa';
 import { campaign } from './campaign/campaign.ts';
 import { SETTINGS } from './campaign/settings.ts';
 import type { Counts, KindName } from './kinds.ts';
+import { replicasCampaign } from './replicas/campaign.ts';
 import { record } from './results.ts';
 import { sessionsCampaign } from './sessions/campaign.ts';
 import { readTally } from './tally.ts';
@@ -51,6 +52,9 @@ const TESTS: Partial<Record<string, { files: string[]; env?: Record<string, stri
   environment: { files: ENVIRONMENT.map((name) => `test/fault/${name}.test.ts`) },
 };
 
+/** Campaigns on processes that live through all of it. */
+const CAMPAIGNS = ['sessions', 'replicas'];
+
 /** The number of things found that must not be. */
 export async function prove(root: string, options: ProofOptions): Promise<number> {
   let found = 0;
@@ -58,9 +62,10 @@ export async function prove(root: string, options: ProofOptions): Promise<number
     const tests = TESTS[kind];
     if (kind === 'points') found += await points(options);
     if (kind === 'sessions') found += await sessions(options);
-    if (kind === 'sessions' || (kind === 'points' && !options.settings.includes('tests'))) continue;
+    if (kind === 'replicas') found += await replicas(options);
+    if (CAMPAIGNS.includes(kind) || (kind === 'points' && !options.settings.includes('tests'))) continue;
     if (tests) found += await byTests(root, { ...options, kind: kind as KindName, ...tests });
-    else throw new Error(`--only is of sessions, ${Object.keys(TESTS).join(', ')}`);
+    else throw new Error(`--only is of ${CAMPAIGNS.join(', ')}, ${Object.keys(TESTS).join(', ')}`);
   }
   return found;
 }
@@ -74,6 +79,10 @@ function interrupted(): AbortSignal {
 
 function sessions({ keep, ...options }: ProofOptions): Promise<number> {
   return sessionsCampaign({ ...options, isKept: keep, signal: interrupted() });
+}
+
+function replicas({ keep, ...options }: ProofOptions): Promise<number> {
+  return replicasCampaign({ ...options, isKept: keep, signal: interrupted() });
 }
 
 async function points({ settings, sides, keep, ...options }: ProofOptions): Promise<number> {

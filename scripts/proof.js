@@ -3,7 +3,7 @@
 import { bootstrap, root } from './bootstrap.js';
 import { options } from './options.js';
 
-const KINDS = ['points', 'simulation', 'authorization', 'secrets', 'environment', 'sessions'];
+const KINDS = ['points', 'simulation', 'authorization', 'secrets', 'environment', 'sessions', 'replicas'];
 const SETTINGS = ['userspace', 'userspace pool', 'userspace worker', 'container', 'tests'];
 const SIDES = ['before', 'after'];
 

@@ -16,6 +16,10 @@ const MOST_AGAIN = 3;
 const LANES = [['contract', 'e2e'], ['fault']];
 const FAST = ['unit', 'rules'];
 const SLOWEST = 20;
+/** Suites that run a second time, over three servers behind HAProxy (test/support/servers/fleet.ts). */
+const OVER_FLEET = ['admin', 'events', 'exec-key', 'exec-input', 'prewarm-workers', 'worker'];
+const FLEET = { SVC_TEST_DATABASE: 'fleet' };
+const PLAIN = {};
 
 await bootstrap();
 // Outside /tmp, which a lane does not share.
@@ -36,11 +40,15 @@ async function runAll(args) {
   const lanes = LANES.map((names, at) =>
     run(names.join('-'), projects(names), { lane: true, shown: at === 0 }),
   );
-  return [fast, ...(await Promise.all(lanes))];
+  const slow = await Promise.all(lanes);
+  const files = OVER_FLEET.map((name) => `test/e2e/${name}.test.ts`);
+  const fleet = process.env.SVC_TEST_REQUIRE === 'all' ? [await run('fleet', files, { env: FLEET })] : [];
+  // What it skips was run over a database file.
+  return [fast, ...slow, ...fleet.map((report) => ({ ...report, skipped: [] }))];
 }
 
 /** What one run of vitest reports: files that failed, tests that passed and failed, and what was skipped. */
-function run(name, args, { lane = false, shown = true } = {}) {
+function run(name, args, { lane = false, shown = true, env = PLAIN } = {}) {
   const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
   const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...args];
@@ -51,7 +59,7 @@ function run(name, args, { lane = false, shown = true } = {}) {
   const child = spawn(command[0], command.slice(1), {
     cwd: root,
     stdio: ['ignore', ...output],
-    env: { ...process.env, SVC_TEST_REPORT: report },
+    env: { ...process.env, ...env, SVC_TEST_REPORT: report },
   });
   return new Promise((resolve) => {
     child.once('close', (code) => {
@@ -66,7 +74,7 @@ function run(name, args, { lane = false, shown = true } = {}) {
         files: [],
       };
       const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : none;
-      resolve({ status: code ?? 1, ...counts });
+      resolve({ status: code ?? 1, ...counts, env });
     });
   });
 }
@@ -100,7 +108,12 @@ function isAccident({ failed_files, unhandled }) {
 
 async function again(first) {
   process.stdout.write(`\nOnce more, alone: ${first.failed_files.join(', ')}\n`);
-  const second = await run('again', first.failed_files);
+  const seconds = [];
+  for (const env of [PLAIN, FLEET]) {
+    const files = reports.filter((report) => report.env === env).flatMap(({ failed_files }) => failed_files);
+    if (files.length > 0) seconds.push(await run('again', files, { env }));
+  }
+  const second = sum(seconds);
   if (second.status === 0)
     for (const file of first.failed_files)
       process.stdout.write(`UNSTABLE  ${file} failed above, and passed alone\n`);

@@ -31,21 +31,19 @@ import { infoRecord } from '../../test/support/scripted/agent.ts';
 import { pax, tarArchive } from '../../test/support/tar.ts';
 import type { Outcome } from './campaign.ts';
 import type { Chance } from './chance.ts';
-import { anyText, anyValue, damaged, mutated } from './hostile.ts';
+import { anyText, anyValue, damaged, mutated, pieces } from './hostile.ts';
+import { IMAGE_FORMATS } from './image-formats.ts';
+import { type Read, require, type Sample } from './reading.ts';
 
 /** Inputs of one case. */
 const INPUTS = 20;
 const TAG = 7;
 const WIDE = { most: 1000, bytes: 100_000, depth: 50, tokens: 10_000 };
 
-/** A right input. */
-type Sample = (chance: Chance) => Buffer;
-/** Throws for what is wrong with the reader; its own errors pass. */
-type Read = (chance: Chance, bytes: Buffer) => void | Promise<void>;
-
 const FORMATS: Record<string, readonly [Sample, Read]> = {
   'tar of the engine': [engineTar, (_, bytes) => requireWithin(firstFile(bytes), bytes)],
   'tar of an image': [imageTar, readImageTar],
+  ...IMAGE_FORMATS,
   'frames of the engine': [engineFrames, readEngineFrames],
   'lines of the engine': [
     lines,
@@ -122,23 +120,11 @@ function altered(chance: Chance, bytes: Buffer): Buffer {
   return copy;
 }
 
-function pieces(chance: Chance, bytes: Buffer): Buffer[] {
-  const all: Buffer[] = [];
-  const most = 1 + chance.below(chance.oneIn(2) ? 4 : 2000);
-  for (let at = 0; at < bytes.length; at += all.at(-1)?.length ?? 1)
-    all.push(bytes.subarray(at, at + 1 + chance.below(most)));
-  return all;
-}
-
 const streamOf = (chance: Chance, bytes: Buffer) =>
   Readable.from(pieces(chance, bytes), { objectMode: false });
 
 async function drained(source: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of source);
-}
-
-function require(isRight: boolean, says: string): void {
-  if (!isRight) throw new Error(says);
 }
 
 function requireWithin(found: Buffer | undefined, bytes: Buffer): void {

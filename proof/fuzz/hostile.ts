@@ -124,3 +124,12 @@ export function damaged(chance: Chance, bytes: Buffer): Buffer {
   ];
   return chance.pick(ways)();
 }
+
+/** `bytes` as they may arrive. */
+export function pieces(chance: Chance, bytes: Buffer): Buffer[] {
+  const all: Buffer[] = [];
+  const most = 1 + chance.below(chance.oneIn(2) ? 4 : 2000);
+  for (let at = 0; at < bytes.length; at += all.at(-1)?.length ?? 1)
+    all.push(bytes.subarray(at, at + 1 + chance.below(most)));
+  return all;
+}

@@ -36,6 +36,7 @@ EXCEPTIONS = [
     Exemption(REFUSED, INSIDE, 413, r"50000 entries|listing is too long", "how much lies in the folder"),
     Exemption(REFUSED, r"POST /(sandboxes|templates/\{name\}/spawn)", 400, r"Setup command", "what the template's commands do"),
     Exemption(REFUSED, r"POST /(sandboxes(/admission)?|templates/\{name\}/spawn)", 412, r"precondition_failed", "what the provider can give under strict"),
+    Exemption(REFUSED, r"POST /(sandboxes(/admission)?|templates/\{name\}/spawn)", 400, r"pull is always, but this server allows", "the configuration: images.pull"),
     Exemption("ServerError", r".*", 503, r'"code":"unavailable"', "a documented answer: nothing can serve the request now"),
     # What a schema cannot say.
     Exemption(REFUSED, r"PUT /sandboxes/\{id\}/files/\{path\}", 400, r"mode is given in the body and in the query", "a rule over query and body"),

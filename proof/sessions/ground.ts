@@ -47,7 +47,7 @@ export class Ground {
     await this.client.workers.drain('local');
     await this.client.templates.create({
       name: 'made',
-      image: 'userspace',
+      image: 'host',
       provider: 'userspace',
       setup: SETUP,
     });
@@ -57,7 +57,9 @@ export class Ground {
   async serve(): Promise<void> {
     this.server = await startServer({ env: this.#env, home: this.#home });
     const { url } = this.server;
-    this.client = new Client({ server: url, apiKey: API_KEY, adminKey: ADMIN_KEY, retry: false });
+    // One retry: the server closes a connection that carries no request for 15 s, just when a call may take it.
+    const retry = { attempts: 2, totalMs: 5000 };
+    this.client = new Client({ server: url, apiKey: API_KEY, adminKey: ADMIN_KEY, retry });
   }
 
   get auth(): Record<string, string> {

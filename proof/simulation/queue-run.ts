@@ -41,7 +41,10 @@ export class QueueRun {
     const alone = world({ defaults: { max_sandboxes: CAP, ...QUEUE } });
     const store = memoryStore({ ...alone, isShared: true });
     this.w = { ...alone, store: this.#observed(store) };
-    this.replicas = Array.from({ length: REPLICAS }, () => new Replica(this.w, () => this.#fate()));
+    this.replicas = Array.from(
+      { length: REPLICAS },
+      (_, n) => new Replica(this.w, () => this.#fate(), n * 3_600_000),
+    );
   }
 
   roll = (sides: number) => this.#random.bytes(4).readUInt32LE() % sides;

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import type { ControlPlane } from '../../src/control/api/control-plane.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { Provider } from '../../src/providers/provider.ts';
+import type { TimeStore } from '../../src/store/seam/time.ts';
 import type { SandboxRecord } from '../../src/store/store.ts';
 import { seededRandom } from '../../test/support/fakes/ports.ts';
 import type { StoreFate } from '../../test/support/memory-store/shared.ts';
@@ -21,6 +22,7 @@ const REPLICAS = 3;
 const TEMPLATE = 'py';
 const MOST_PREWARMED = 3;
 const WORKER_FATES: Fate[] = ['lost', 'late'];
+const HOUR_MS = 3_600_000;
 const STORE_FATES: StoreFate[] = ['lost', 'late', 'refused'];
 /** How long a worker waits for an answer. */
 const PATIENCE_MS = 10_000;
@@ -32,6 +34,9 @@ export class ReplicaRun {
   /** Ids whose spawn was answered with success, and the latest end that an extension was answered with. */
   readonly spawned = new Map<string, string>();
   readonly #destroyed = new Set<string>();
+  /** Spawns without a key that failed. */
+  readonly #refused = new Set<string>();
+  #calls = 0;
   /** Ids that were ready for a spawn of the template, at any time. */
   readonly #ready = new Set<string>();
   readonly #surprises: unknown[] = [];
@@ -39,6 +44,8 @@ export class ReplicaRun {
   /** Until when nobody reaches the store, by monotonic time. */
   #awayUntil = 0;
   #isFaulty = false;
+  /** How far the clock of the database is ahead. */
+  #databaseMs = 0;
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
@@ -47,10 +54,14 @@ export class ReplicaRun {
       database: { ended_retention: '8760h' },
       defaults: { max_sandboxes: CAP, max_sandboxes_per_owner: OWNER_CAP, ...QUEUE },
     });
-    this.w = { ...alone, store: memoryStore({ ...alone, isShared: true }) };
+    const store = memoryStore({ ...alone, isShared: true });
+    this.w = { ...alone, store: { ...store, time: this.#setTime(store.time!) } };
     this.workers = simulatedFleet(this.#balanced());
     openSessions(this.w, this.workers);
-    this.replicas = Array.from({ length: REPLICAS }, () => new Replica(this.w, () => this.#fate()));
+    this.replicas = Array.from(
+      { length: REPLICAS },
+      (_, n) => new Replica(this.w, () => this.#fate(), (n - 1) * HOUR_MS),
+    );
   }
 
   roll = (sides: number) => this.#random.bytes(4).readUInt32LE() % sides;
@@ -96,6 +107,7 @@ export class ReplicaRun {
       () => (roll(3) === 0 ? void replica.restart() : undefined),
       () => Object.assign(replica, { isUsurper: roll(2) === 0 }),
       () => (roll(2) === 0 ? this.#goAway(roll(8000)) : undefined),
+      () => (roll(8) === 0 ? this.#setDatabaseClock() : undefined),
       ...Array(4).fill(() => w.clock.advance(roll(30_000))),
     ];
     await deeds[roll(deeds.length)]?.();
@@ -110,13 +122,16 @@ export class ReplicaRun {
   #spawn(facts: { template?: string } = {}): void {
     const owner = [...OWNERS, undefined][this.roll(OWNERS.length + 1)];
     const key = this.roll(3) === 0 ? { idempotencyKey: `k${this.roll(20)}${facts.template ?? ''}` } : {};
+    const isRepeatable = 'idempotencyKey' in key;
+    const call = String(this.#calls++);
     const spawning = this.#control().sandboxes.spawn(
-      { ...facts, ttl: `${20 + this.roll(900)}s` },
+      { ...facts, ttl: `${20 + this.roll(900)}s`, ...(!isRepeatable && { metadata: { call } }) },
       owner === undefined ? api : owned(owner),
       key,
       forever,
     );
-    this.#call(spawning.then(({ id, expires_at }) => this.#given(id, expires_at, 'idempotencyKey' in key)));
+    spawning.catch(() => this.#refused.add(call));
+    this.#call(spawning.then(({ id, expires_at }) => this.#given(id, expires_at, isRepeatable)));
   }
 
   #given(id: string, expires_at: string, isRepeatable: boolean): void {
@@ -218,7 +233,9 @@ export class ReplicaRun {
   async converge(): Promise<void> {
     const { w, workers } = this;
     this.calm();
-    for (let minute = 0; minute < 10; minute++) await w.clock.advance(60_000);
+    for (let minute = 0; minute < 4; minute++) await w.clock.advance(60_000);
+    await this.#auditRefused();
+    for (let minute = 4; minute < 10; minute++) await w.clock.advance(60_000);
     await this.#auditPrewarmed();
     await this.#control().templates.delete(TEMPLATE, api);
     for (let minute = 0; minute < 80; minute++) await w.clock.advance(60_000);
@@ -229,6 +246,13 @@ export class ReplicaRun {
     for (const { provider, held } of workers.map((each) => ({ ...each, held: each.held() })))
       expect([[...provider.runtimes.values()], held]).toEqual([[], []]);
     await this.#history();
+  }
+
+  /** Nothing is left of a spawn whose caller was refused and cannot ask again, and none is stuck. */
+  async #auditRefused(): Promise<void> {
+    const live = await this.w.store.sandboxes.list({ limit: 1000 });
+    expect(live.filter(({ metadata }) => this.#refused.has(metadata.call ?? ''))).toEqual([]);
+    expect(live.filter(({ state }) => state === 'creating')).toEqual([]);
   }
 
   /** All that the template asks for are ready, of its shape, at rest, and run. */
@@ -276,6 +300,18 @@ export class ReplicaRun {
     const isFault = this.#isFaulty && roll(30) === 0;
     const kind = isAway ? 'refused' : isFault ? (STORE_FATES[roll(STORE_FATES.length)] ?? 'pass') : 'pass';
     return { kind, ms: this.#isFaulty && roll(6) === 0 ? roll(400) : 0 };
+  }
+
+  #setDatabaseClock(): void {
+    this.#databaseMs = (this.roll(5) - 2) * HOUR_MS;
+  }
+
+  #setTime(time: TimeStore): TimeStore {
+    const read = async () => {
+      const shared = await time.read();
+      return { ...shared, database_ms: shared.database_ms + this.#databaseMs };
+    };
+    return { ...time, read };
   }
 
   #goAway(ms: number): void {

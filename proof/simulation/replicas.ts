@@ -12,17 +12,22 @@ import type { Store } from '../../src/store/store.ts';
 import { type StoreLine, storeOver } from '../../test/support/memory-store/shared.ts';
 import type { World } from '../../test/support/servers/control.ts';
 
+const RESTART_MS = 1000;
+
 export class Replica {
   readonly #world: World;
   readonly #fate: StoreLine['fate'];
+  readonly #skewMs: number;
   #life = new Life();
   control: ControlPlane;
   /** It believes to have every role, whatever the store says. */
   isUsurper = false;
 
-  constructor(world: World, fate: StoreLine['fate']) {
+  /** `skewMs`: how far the clock of its machine is ahead. */
+  constructor(world: World, fate: StoreLine['fate'], skewMs = 0) {
     this.#world = world;
     this.#fate = fate;
+    this.#skewMs = skewMs;
     this.control = this.#build();
   }
 
@@ -30,12 +35,18 @@ export class Replica {
     return this.#life.isFrozen;
   }
 
-  /** As a kill and a new start. Resolves when the new process serves. */
-  restart(): Promise<void> {
+  /** As a kill and a new start, which is repeated until the process serves. Resolves then. */
+  async restart(): Promise<void> {
     this.#life.end();
-    this.#life = new Life();
+    const life = new Life();
+    this.#life = life;
     this.control = this.#build();
-    return this.control.start();
+    try {
+      await this.control.start();
+    } catch {
+      await this.#world.clock.sleep(RESTART_MS);
+      if (this.#life === life) await this.restart();
+    }
   }
 
   freeze(): void {
@@ -63,7 +74,7 @@ export class Replica {
 
   #build(): ControlPlane {
     const [w, life] = [this.#world, this.#life];
-    const clock = clockOf(w.clock, life);
+    const clock = clockOf({ ...w.clock, now: () => w.clock.now() + this.#skewMs }, life);
     const store = this.#believing(
       storeOver(w.store, { clock: w.clock, fate: this.#fate, turn: () => life.turn() }),
     );

@@ -1,12 +1,13 @@
 // `svc-agent unpack --merge`: what layers mean on top of each other, by example, by random trees, and beside `umoci unpack`.
 import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { imageTar } from '../support/hosts/engine.ts';
-import { type MergedTree, mergeLayers, OWN_PATHS } from '../support/hosts/merger.ts';
-import { type TreeFact, treeFacts } from '../support/hosts/tree-facts.ts';
+import { mergeLayers, OWN_PATHS } from '../support/hosts/merger.ts';
+import { treeFacts } from '../support/hosts/tree-facts.ts';
+import { differences, umociUnpack } from '../support/hosts/umoci.ts';
 import { UNPACK_USERS, type UnpackUser } from '../support/hosts/unpacker.ts';
 import { describeWith } from '../support/requires.ts';
 import { pax, type TarPart, tarArchive } from '../support/tar.ts';
@@ -232,7 +233,7 @@ describeWith(['root', 'umoci', 'docker'], 'a tree beside `umoci unpack` of the s
         typeof layer === 'string' ? readFileSync(layer) : tarArchive(...layer),
       );
       const ours = await mergeLayers(first, archives);
-      const theirs = treeFacts(umociUnpack(archives));
+      const theirs = treeFacts(umociUnpack(archives).root);
       expect(differences(ours, theirs)).toEqual([]);
       expect(theirs.size).toBeGreaterThan(250);
     },
@@ -258,53 +259,3 @@ function partOfDebian(): string {
   tar('-cf', join(folder, 'part.tar'), '-C', join(folder, 'root'), '.');
   return join(folder, 'part.tar');
 }
-
-function umociUnpack(archives: readonly Buffer[]): string {
-  const folder = temporaryFolder();
-  const image = `${folder}/layout:image`;
-  const umoci = (...args: string[]) =>
-    execFileSync('umoci', args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  mkdirSync(join(folder, 'parts'));
-  umoci('init', '--layout', `${folder}/layout`);
-  umoci('new', '--image', image);
-  for (const [at, archive] of archives.entries()) {
-    writeFileSync(join(folder, 'parts', `${at}`), archive);
-    umoci('raw', 'add-layer', '--image', image, join(folder, 'parts', `${at}`));
-  }
-  umoci('unpack', '--image', image, join(folder, 'bundle'));
-  return join(folder, 'bundle/rootfs');
-}
-
-/** What differs, path by path; what the store forgets is taken from the records, of which the last counts. */
-function differences({ path, records }: MergedTree, theirs: Map<string, TreeFact>): string[] {
-  const ours = treeFacts(path);
-  const made = records.flat().filter(({ type }) => type !== 'whiteout' && type !== 'opaque');
-  const inodes = new Map(made.map((record) => [record.path, record]));
-  const found: string[] = [];
-  for (const name of new Set([...ours.keys(), ...theirs.keys()])) {
-    if (OWN_PATHS.includes(name)) continue;
-    const [mine, other] = [ours.get(name), theirs.get(name)];
-    // A record has the path of its own layer, in which /bin may be a folder that no entry names.
-    const record = inodes.get(name) ?? inodes.get(name.replace(/^usr\//, ''));
-    // Devices are left out, and their folders made by the host.
-    if (!mine && other?.type === 'other' && ['characters', 'blocks', 'pipe'].includes(record?.type ?? ''))
-      continue;
-    if (!mine || !other || !record) {
-      found.push(`${name}: ${mine ? 'is here' : 'is missing'}`);
-      continue;
-    }
-    const link = record.hardLink ? inodes.get(record.target) : record;
-    const says = [mine.type, mine.content, mine.first, record.implied ? '' : owner(link ?? record)];
-    const means = [other.type, other.content, other.first, record.implied ? '' : owner(other)];
-    if (mine.type === 'link') says[3] = means[3] = '';
-    if (mine.type === 'file') {
-      says.push(`${mine.mtimeNs}`);
-      means.push(`${other.mtimeNs}`);
-    }
-    if (says.join() !== means.join()) found.push(`${name}: ${says.join()} for ${means.join()}`);
-  }
-  return found;
-}
-
-const owner = ({ mode, uid, gid }: { mode: number; uid: number; gid: number }) =>
-  `${mode.toString(8)} ${uid}:${gid}`;

@@ -2,6 +2,7 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { HOSTILE_ARCHIVES, LEADING_OUT } from '../support/hosts/hostile-archives.ts';
 import { layerRecords, openUnpacker, UNPACK_USERS, type Unpacker } from '../support/hosts/unpacker.ts';
 import { pax, type TarPart, tarArchive } from '../support/tar.ts';
 import { until } from '../support/until.ts';
@@ -9,65 +10,6 @@ import { until } from '../support/until.ts';
 const REFUSED = 3;
 const BEYOND = 4;
 const UP = '../'.repeat(12);
-const long = (prefix: string, size: number) => prefix + 'x'.repeat(size - prefix.length);
-
-/** Archives that must be refused, by the fault of another unpacker that they try. */
-const HOSTILE: [string, (beside: string) => TarPart[]][] = [
-  ['a path with ..', () => [{ name: '../beside/sentinel', content: 'evil' }]],
-  ['a path with .. in the middle', () => [{ name: 'a/../../beside/sentinel', content: 'evil' }]],
-  [
-    'a hard link to a file outside',
-    (beside) => [
-      { name: 'h', type: '1', link: `${beside}/sentinel` },
-      { name: 'h', content: 'evil' },
-    ],
-  ],
-  ['a hard link with ..', () => [{ name: 'h', type: '1', link: `${UP}etc/passwd` }]],
-  ['a hard link to nothing', () => [{ name: 'h', type: '1', link: 'missing' }]],
-  [
-    'a hard link to a folder',
-    () => [
-      { name: 'd', type: '5' },
-      { name: 'h', type: '1', link: 'd' },
-    ],
-  ],
-  ['a root that is a link', (beside) => [{ name: './', type: '2', link: beside }]],
-  ['a root that is a file', () => [{ name: '.', content: 'x' }]],
-  ['an empty link', () => [{ name: 'l', type: '2', link: '' }]],
-  [
-    'links in a circle',
-    () => [
-      { name: 'a', type: '2', link: 'b' },
-      { name: 'b', type: '2', link: 'a' },
-      { name: 'a/x', content: 'x' },
-    ],
-  ],
-  [
-    'a file below a file',
-    () => [
-      { name: 'a', content: 'a' },
-      { name: 'a/x', content: 'x' },
-    ],
-  ],
-  ['a whiteout of a whiteout', () => [{ name: '.wh..wh.x' }]],
-  ['a whiteout of nothing', () => [{ name: 'd/.wh.' }]],
-  ['a whiteout of ..', () => [{ name: 'd/.wh...' }]],
-  ['a folder with a name of whiteouts', () => [{ name: '.wh.d/x', content: 'x' }]],
-  ['a sparse file of GNU', () => [{ name: 's', type: 'S', content: 'x' }]],
-  ['a sparse file of pax', () => [pax({ 'GNU.sparse.major': '1' }), { name: 's', content: 'x' }]],
-  ['a size beyond 63 bits', () => [pax({ size: '99999999999999999999' }), { name: 's' }]],
-  ['an owner beyond 32 bits', () => [pax({ uid: '4294967296' }), { name: 's' }]],
-  ['an unknown type', () => [{ name: 'm', type: 'M', content: 'x' }]],
-  ['a path that is too long', () => [pax({ path: 'd/'.repeat(2100) }), { name: 's' }]],
-  ['a name that is too long', () => [pax({ path: long('', 256) }), { name: 's' }]],
-  ['folders that lie too deep', () => [pax({ path: 'd/'.repeat(300) }), { name: 's', type: '5' }]],
-  ['a NUL in a path', () => [pax({ path: 'a\0b' }), { name: 's' }]],
-  ['a pax header without an entry', () => [{ name: 'a' }, pax({ path: 'b' })]],
-  [
-    'too many attributes',
-    () => [pax(Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`SCHILY.xattr.user.a${i}`, 'x'])))],
-  ],
-];
 
 describe.each(UNPACK_USERS)('svc-agent unpack by $by', (user) => {
   let unpacker: Unpacker;
@@ -88,13 +30,19 @@ describe.each(UNPACK_USERS)('svc-agent unpack by $by', (user) => {
   };
   const records = () => layerRecords(unpacker.records);
 
-  it.each(HOSTILE)('refuses %s', async (_, parts) => {
+  it.each(HOSTILE_ARCHIVES)('refuses %s', async (_, parts) => {
     const outcome = await unpacker.run(tarArchive(...parts(beside())));
     expect(outcome).toMatchObject({
       code: REFUSED,
       stderr: expect.stringMatching(/^svc-agent: entry \d+: [a-z]/),
     });
     expect(unpacker.outside()).toEqual([]);
+  });
+
+  it.each(LEADING_OUT)('touches nothing outside with %s', async (_, parts) => {
+    await unpacker.run(tarArchive(...parts(beside())));
+    expect(unpacker.outside()).toEqual([]);
+    expect(readdirSync(unpacker.target).length).toBeGreaterThan(0);
   });
 
   it.each([

@@ -155,7 +155,17 @@ describe('slow clients', () => {
     const silent = Array.from({ length: 50 }, () => rawExchange(http.port, '', 10_000));
     for (const { text, closed } of await Promise.all([...slow, ...silent])) {
       expect(closed).toBe(true);
-      expect(text).toMatch(/^(HTTP\/1\.1 408 .*"code":"timeout".*)?$/s);
+      expect(text).toMatch(
+        /^(HTTP\/1\.1 408 .*Retry-After: 1\r\n.*"code":"timeout".*"nothing_done":true.*)?$/s,
+      );
     }
+  });
+
+  it('are not told to repeat a request that may have arrived', async () => {
+    const body = '{"command":"wait"}';
+    const head = `POST /api/v1/sandboxes/sb-1/exec HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: ${body.length}`;
+    const { text } = await rawExchange(http.port, `${head}\r\n\r\n${body}${GET}X-A: `, 10_000);
+    expect(text).toContain('408');
+    expect(text).not.toContain('nothing_done');
   });
 });

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
-const PATIENCE_MS = 400;
+const PATIENCE_MS = 1500;
 
 /** Settings of a launch whose runner is a shell; it never becomes a sandbox. */
 const order = (folder: string, script: string) =>

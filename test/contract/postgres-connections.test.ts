@@ -317,7 +317,7 @@ describeWith(['postgres', 'openssl'], 'a real server', () => {
 
   it('settles a write whose answer was lost, once, and commits behind it', async () => {
     const proxy = await tcpProxy(() => server.port);
-    const { work, outcomes } = connected(urlOf(database, proxy.port));
+    const { work, outcomes } = connected(urlOf(database, proxy.port), { factor: 4 });
     proxy.losesAnswerOf = (request) => request.includes('INSERT INTO t') && proxy.lost === 0;
     expect(await work.once(INSERT('a'))).toEqual([{ repeats: 1 }]);
     expect(outcomes).toEqual(['unknown']);
@@ -332,7 +332,7 @@ describeWith(['postgres', 'openssl'], 'a real server', () => {
 
   it('throws away a client on a silent network, and recovers with it', async () => {
     const proxy = await tcpProxy(() => server.port);
-    const { work, pool } = connected(urlOf(database, proxy.port), { factor: 20 });
+    const { work, pool } = connected(urlOf(database, proxy.port), { factor: 4 });
     await work.once(INSERT('a'));
     proxy.mode = 'drop';
     expect(await failureOf(work.read(ONE))).toMatchObject({ code: 'unavailable' });
@@ -375,7 +375,7 @@ describeWith(['postgres', 'openssl'], 'a real server', () => {
 
   it('shows a wrong password to nobody', async () => {
     const url = urlOf(database, server.port).replace(encodeURIComponent(PASSWORD), 'cuckoo');
-    const { work } = connected(url, { factor: 20 });
+    const { work } = connected(url, { factor: 2 });
     const failure = await failureOf(work.read(ONE));
     expect(failure).toMatchObject({
       code: 'unavailable',
@@ -414,6 +414,7 @@ describeWith(['postgres', 'openssl'], 'a real server', () => {
     const proxy = await tcpProxy(() => own.port);
     const { pool, work } = connected(
       base.replace('verify-full', 'require').replace(`${own.port}`, `${proxy.port}`),
+      { factor: 4 },
     );
     await work.read(ONE);
     proxy.mode = 'drop';

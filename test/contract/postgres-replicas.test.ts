@@ -52,6 +52,18 @@ describeWith(['postgres'], 'stores over one database', () => {
     };
   });
 
+  it('tell how many events wait for their ids, and whether commits wait for a standby', async () => {
+    const [store] = stores as [Store];
+    const resting = { outbox_events: 0, outbox_age_seconds: 0, standbys: 0, waits_for_standby: false };
+    await until('all have ids', async () => (await store.shared?.state())?.outbox_events === 0);
+    expect(await store.shared?.state()).toEqual(resting);
+    const columns = `(eid, type, timestamp, is_last) VALUES ('e1', 'quota.changed', '${new Date(Date.now() - 60_000).toISOString()}', false)`;
+    await administer(server, `INSERT INTO outbox ${columns}`, database);
+    const waiting = await store.shared?.state();
+    expect(waiting?.outbox_events).toBe(1);
+    expect(waiting?.outbox_age_seconds).toBeGreaterThan(59);
+  });
+
   it('have one identity', () => {
     expect(stores[1]!.instance).toEqual(stores[0]!.instance);
     expect(stores[2]!.instance).toEqual(stores[0]!.instance);

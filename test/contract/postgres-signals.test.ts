@@ -1,6 +1,7 @@
 // Signals between processes on one PostgreSQL database: by notification, and by polling where no notification comes.
 import { beforeEach, expect, it } from 'vitest';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import type { SignalKind } from '../../src/store/seam/signals.ts';
 import type { Store } from '../../src/store/store.ts';
 import { fakeDeps } from '../support/fakes/ports.ts';
 import { quickClock } from '../support/fakes/quick-clock.ts';
@@ -38,7 +39,7 @@ describeWith(['postgres'], 'signals over PostgreSQL', () => {
     };
   });
 
-  const heard = (store: Store, kind: 'ticket' | 'events') => {
+  const heard = (store: Store, kind: SignalKind) => {
     const subjects: (string | undefined)[] = [];
     const stop = store.signals.on(kind, (subject) => subjects.push(subject));
     return { subjects, stop };
@@ -51,6 +52,15 @@ describeWith(['postgres'], 'signals over PostgreSQL', () => {
       one.signals.send('ticket', 'sb-1 ü');
       return subjects.includes('sb-1 ü');
     });
+  });
+
+  it('reach others also right before their process closes the store', async () => {
+    const [one, other] = [await open(true), await open(true)];
+    const { subjects } = heard(other, 'roles');
+    await until('it listens', async () => subjects.length > 0);
+    one.signals.send('roles', 'r-1');
+    await one.close();
+    await until('the signal came', async () => subjects.includes('r-1'));
   });
 
   it('are made up for by polling where no session can listen', async () => {

@@ -9,6 +9,7 @@ import { type RunningServer, serve } from '../../src/app/serve.ts';
 import { Client } from '../../src/client/client.ts';
 import { liveConfig } from '../../src/config/live-config.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { steadyClock } from '../../src/domain/steady-clock.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { realIds } from '../../src/host/ids.ts';
 import { realRandom } from '../../src/host/random.ts';
@@ -52,7 +53,8 @@ describeWith(['unshare', 'root'], 'the server and its client', () => {
     return serve({
       config: liveConfig(config),
       host: realHost(),
-      clock: realClock(),
+      clock: steadyClock(realClock()),
+      wall: realClock(),
       ids: realIds(random),
       random,
       logger,

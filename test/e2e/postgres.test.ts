@@ -81,6 +81,17 @@ describeWith(['postgres', 'root', 'unshare'], 'a server over PostgreSQL', () => 
   });
 });
 
+/** A server whose database is behind the proxy. It ends with the test. */
+async function serverBehind(proxy: { port: number }, postgres: PostgresServer): Promise<TestServer> {
+  const url = urlOf(await createDatabase(postgres), proxy.port);
+  const server = await startServer({ database: 'postgres', env: { ...env, SVC_DATABASE_URL: url } });
+  onTestFinished(async () => {
+    await server.stop();
+    removeHome(server.home);
+  });
+  return server;
+}
+
 describeWith(['postgres', 'root', 'unshare'], 'an exec on a running sandbox', () => {
   it('reads the database once', async () => {
     const postgres = await sharedPostgres();
@@ -91,12 +102,7 @@ describeWith(['postgres', 'root', 'unshare'], 'an exec on a running sandbox', ()
         return false;
       },
     });
-    const url = urlOf(await createDatabase(postgres), proxy.port);
-    const server = await startServer({ database: 'postgres', env: { ...env, SVC_DATABASE_URL: url } });
-    onTestFinished(async () => {
-      await server.stop();
-      removeHome(server.home);
-    });
+    const server = await serverBehind(proxy, postgres);
     const client = api(server.url);
     const { id } = await client.spawn();
     await client.sh(id, 'true');
@@ -121,12 +127,7 @@ describeWith(['postgres', 'root', 'unshare'], 'an outage of PostgreSQL', () => {
   it('costs 503 for calls, and nothing for a running command', async () => {
     const postgres = await sharedPostgres();
     const proxy = await tcpProxy(() => postgres.port);
-    const url = urlOf(await createDatabase(postgres), proxy.port);
-    const server = await startServer({ database: 'postgres', env: { ...env, SVC_DATABASE_URL: url } });
-    onTestFinished(async () => {
-      await server.stop();
-      removeHome(server.home);
-    });
+    const server = await serverBehind(proxy, postgres);
     const client = api(server.url);
     const { id } = await client.spawn();
     const lines = await streamed(server, id, 'for i in $(seq 1000); do echo $i; sleep 0.05; done');

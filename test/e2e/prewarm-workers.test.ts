@@ -8,6 +8,7 @@ import { agents } from '../support/checks/auditor.ts';
 import { describeWith } from '../support/requires.ts';
 import { runCli } from '../support/servers/run-cli.ts';
 import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { placeOnWorkers, workerEnv } from '../support/servers/worker-beside.ts';
 import { until } from '../support/until.ts';
 
 const SECRET = { SVC_AUTH_WORKER_TOKEN: 'a secret of one afternoon, no more' };
@@ -21,13 +22,18 @@ describeWith(['unshare'], 'ready sandboxes on workers', () => {
   const startWorker = (id: string) => {
     const args = ['--id', id, '--control-plane', server.url, '--heartbeat-interval', '1s'];
     const home = join(server.home, id);
-    const state = { HOME: home, SVC_DATABASE_PATH: join(home, 'w.db') };
     const workspaces = { SVC_PROVIDERS_USERSPACE_WORKSPACE_BASE: join(home, 'workspaces') };
-    const env = { PATH: process.env.PATH, ...server.env, ...state, ...workspaces, ...SECRET };
+    const env = { ...workerEnv(server.env, home), ...workspaces, ...SECRET };
     const command = [cli, 'worker', ...args, '--listen', '127.0.0.1:0'];
     processes.set(id, spawn(process.execPath, command, { env, stdio: 'ignore' }));
   };
   const ready = async () => (await client.system.metrics()).prewarm.by_worker;
+  /** Each server counts what it gave out itself. */
+  const claimed = async () => {
+    const urls = (server.replicas ?? [server]).map(({ url }) => url);
+    const all = await Promise.all(urls.map((url) => new Client({ server: url }).system.metrics()));
+    return all.reduce((sum, { prewarm }) => sum + prewarm.claimed_total, 0);
+  };
   /** Sandboxes that a worker runs, whoever knows of them. */
   const running = (id: string) => agents([instanceOf(join(server.home, id, `worker-${id}.db`))]).length;
   const untilReady = (want: Record<string, number>) =>
@@ -38,13 +44,14 @@ describeWith(['unshare'], 'ready sandboxes on workers', () => {
     );
 
   beforeAll(async () => {
-    server = await startServer({ env: { ...SECRET, SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare' } });
+    const env = { ...SECRET, SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare' };
+    server = await startServer({ onWorker: false, env });
     client = new Client({ server: server.url });
     startWorker('w1');
     await until('w1 is there', async () => (await client.workers.list()).some(({ rpc_url }) => rpc_url));
-    await client.workers.drain('local');
+    await placeOnWorkers(client);
     await client.templates.create({
-      ...{ name: 'py', image: 'userspace', provider: 'userspace', memory_mb: 64, prewarm: 2 },
+      ...{ name: 'py', image: 'host', provider: 'userspace', memory_mb: 64, prewarm: 2 },
       setup: ['echo made > /workspace/flag'],
     });
   });
@@ -59,9 +66,9 @@ describeWith(['unshare'], 'ready sandboxes on workers', () => {
     await untilReady({ w1: 2 });
     expect(running('w1')).toBe(2);
     expect((await client.workers.list()).find(({ id }) => id === 'w1')?.active_sandboxes).toBe(0);
-    const { claimed_total } = (await client.system.metrics()).prewarm;
+    const before = await claimed();
     const taken = await client.spawn({ template: 'py', ttl: '10s' });
-    expect((await client.system.metrics()).prewarm.claimed_total).toBe(claimed_total + 1);
+    expect(await claimed()).toBe(before + 1);
     expect(taken).toMatchObject({ worker_id: 'w1', state: 'running' });
     expect((await client.exec(taken.id, { command: 'cat flag' })).stdout).toBe('made\n');
     await untilReady({ w1: 2 });

@@ -6,10 +6,11 @@ import { Client } from '../../src/client/client.ts';
 import type { ExecLine } from '../../src/schema/exec.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Worker } from '../../src/schema/worker.ts';
-import { describeWith } from '../support/requires.ts';
+import { describeWith, itOnOwnHost } from '../support/requires.ts';
 import { visit } from '../support/servers/preview-visit.ts';
 import { runCli } from '../support/servers/run-cli.ts';
 import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { placeOnWorkers, workerEnv } from '../support/servers/worker-beside.ts';
 import { until } from '../support/until.ts';
 
 const SECRET = { SVC_AUTH_WORKER_TOKEN: 'a secret of one afternoon, no more' };
@@ -44,23 +45,21 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
       '--listen',
       '127.0.0.1:0',
     ];
-    const home = {
-      HOME: join(server.home, 'worker'),
-      SVC_DATABASE_PATH: join(server.home, 'worker', 'w.db'),
-    };
+    const own = workerEnv(server.env, join(server.home, 'worker'));
     const labels = { SVC_WORKER_LABELS: '{"gpu": "a100"}' };
-    const all = { PATH: process.env.PATH, ...server.env, ...home, ...SECRET, ...labels, ...env };
+    const all = { ...own, ...SECRET, ...labels, ...env };
     return spawn(process.execPath, [cli, ...args], { env: all, stdio: 'ignore' });
   };
 
   beforeAll(async () => {
-    server = await startServer({ env: { ...SECRET, SVC_SERVER_PREVIEW_DOMAIN: 'localhost' } });
+    const env = { ...SECRET, SVC_SERVER_PREVIEW_DOMAIN: 'localhost' };
+    server = await startServer({ onWorker: false, env });
     client = new Client({ server: server.url });
     worker = startWorker();
     await until('the worker is heard', async () =>
       (await workers()).some(({ id, rpc_url }) => id === 'w1' && rpc_url),
     );
-    await client.workers.drain('local');
+    await placeOnWorkers(client);
     const made = await api('POST', '/sandboxes', { provider: 'userspace' });
     expect(made).toMatchObject({ status: 201, body: { worker_id: 'w1', state: 'running' } });
     sandbox = made.body as Sandbox;
@@ -146,7 +145,7 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
   it('is set up by its template', async () => {
     await client.templates.create({
       name: 'made',
-      image: 'userspace',
+      image: 'host',
       provider: 'userspace',
       setup: ['echo ready > /workspace/flag'],
     });
@@ -180,8 +179,6 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
       ...{ code: 'timeout', details: { active_sandboxes: 1, sandboxes: [sandbox.id] } },
     });
     expect((await drain('--undo')).code).toBe(0);
-    const emptied = await runCli(['worker', 'drain', 'local', '--wait', '--server', server.url], server.env);
-    expect(emptied).toMatchObject({ code: 0, stdout: 'local takes no new sandboxes and holds none.\n' });
     expect((await drain('--undo', '--wait')).code).toBe(2);
     await until('the worker takes sandboxes', async () =>
       (await workers()).some(({ id, status }) => id === 'w1' && status === 'online'),
@@ -200,12 +197,17 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
       message: expect.stringContaining('No worker has the label gpu=h100. Existing labels: gpu=a100.'),
     });
     expect((await svc('sandbox', 'create', '--worker', 'w9')).stderr).toContain('There is no worker w9.');
-    const draining = await svc('sandbox', 'create', '--worker', 'local');
-    expect(draining).toMatchObject({ code: 8, stderr: expect.stringContaining('Worker local is draining') });
     const asked = await svc('sandbox', 'admission', '--label', 'gpu=h100');
     expect(asked.stdout).toContain('No worker has the label gpu=h100.');
     expect((await svc('worker', 'list')).stdout).toContain('gpu=a100');
     expect(await api('POST', '/sandboxes', { worker_labels: { 'a b': 'c' } })).toMatchObject({ status: 400 });
+  });
+
+  itOnOwnHost('no such server runs sandboxes', 'is not placed on the server, which is drained', async () => {
+    const emptied = await svc('worker', 'drain', 'local', '--wait');
+    expect(emptied).toMatchObject({ code: 0, stdout: 'local takes no new sandboxes and holds none.\n' });
+    const draining = await svc('sandbox', 'create', '--worker', 'local');
+    expect(draining).toMatchObject({ code: 8, stderr: expect.stringContaining('Worker local is draining') });
   });
 
   it('keeps a command running while its lifetime is extended', async () => {
@@ -247,8 +249,14 @@ describeWith(['bwrap'], 'a sandbox on a worker', () => {
         () => undefined,
         (error) => error,
       );
-    await until('the refusal', async () => (await refused())?.code === 'not_implemented', 60_000);
-    expect(await refused()).toMatchObject({ message: expect.stringContaining('w1') });
-    expect(await client.get(sandbox.id)).not.toHaveProperty('preview_domain');
+    let last: Awaited<ReturnType<typeof refused>>;
+    const isRefused = async () => {
+      last = await refused();
+      return last?.code === 'not_implemented';
+    };
+    await until('the refusal', isRefused, 60_000);
+    expect(last).toMatchObject({ message: expect.stringContaining('w1') });
+    // Each server learns of it with the next heartbeat that it receives.
+    await until('no link to a preview', async () => !('preview_domain' in (await client.get(sandbox.id))));
   });
 });

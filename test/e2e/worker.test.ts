@@ -11,7 +11,7 @@ const KEY = { SVC_AUTH_WORKER_SIGNING_KEY: 'a signing key for an afternoon, no m
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startServer({ env: KEY });
+  server = await startServer({ onWorker: false, env: KEY });
 });
 afterAll(async () => {
   await server.stop();

@@ -108,7 +108,8 @@ const TABLE: Record<string, Allowance> = {
     folders: [
       ...['app', 'ops', 'config', 'host', 'schema', 'domain', 'client'],
       // Rows that judge one part build that part by itself.
-      ...['store', 'control', 'events', 'redact', 'agent/sessions.ts', 'providers/provider.ts'],
+      ...['store', 'control', 'events', 'redact', 'images', 'agent/binary.ts', 'agent/sessions.ts'],
+      'providers/provider.ts',
       'test/support/memory-store',
     ],
     packages: ['better-sqlite3', 'undici'],

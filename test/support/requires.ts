@@ -4,7 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, it } from 'vitest';
+import { debianProgram } from './hosts/debian-program.ts';
 import { postgresFolder } from './hosts/postgres-programs.ts';
+import { chosenDatabase } from './servers/chosen-database.ts';
 
 const present = {
   root: () => process.getuid?.() === 0,
@@ -37,13 +39,16 @@ const present = {
   jq: () => onPath('jq'),
   openssl: () => onPath('openssl'),
   postgres: () => postgresFolder() !== undefined,
+  pg_dump: () => onPath('pg_dump') && onPath('pg_restore'),
   promtool: () => onPath('promtool'),
   caddy: () => onPath('caddy'),
   nginx: () => onPath('nginx'),
   chromium: () => onPath('chromium'),
   python3: () => executable('/usr/bin/python3'),
   schemathesis: () => onPath('python3') && installs('scripts/schemathesis.sh'),
-  'docker-registry': () => onPath('docker-registry') || installs('scripts/docker-registry.sh'),
+  'docker-registry': () => debianProgram('docker-registry') !== undefined,
+  buildah: () => debianProgram('buildah') !== undefined,
+  haproxy: () => debianProgram('haproxy', ['haproxy']) !== undefined,
   tmux: () => onPath('tmux') && onPath('vim.tiny'),
   'python3-testsuite': () =>
     readable('/usr/lib/python3.11/test/test_json/__init__.py') ||
@@ -63,6 +68,17 @@ export function itWith(needs: readonly Need[], name: string, body: () => void | 
   const missing = missingOf(needs);
   if (missing.length === 0) it(name, body);
   else it.skip(`${name} (this host has no ${missing.join(', ')})`, body);
+}
+
+/** `it` for what is true of sandboxes that the server itself runs: skipped where SVC_TEST_DATABASE is set. */
+export const itOnOwnHost = itUnless(() => chosenDatabase() !== undefined);
+/** `it` for what is true of one server: skipped where SVC_TEST_DATABASE is `fleet`. */
+export const itOnOneServer = itUnless(() => chosenDatabase() === 'fleet');
+
+/** Skipping names the reason. */
+function itUnless(isOther: () => boolean) {
+  return (reason: string, name: string, body: () => void | Promise<void>): void =>
+    isOther() ? it.skip(`${name} (not here: ${reason})`, body) : it(name, body);
 }
 
 /** None when all are required: what needs them then runs, and fails. */

@@ -290,6 +290,7 @@ export function fakeControlPlane({
       ids: fakeIds(),
     }),
     start: async () => {},
+    listening: () => {},
     drain: () => {},
     stop: async () => {},
   };

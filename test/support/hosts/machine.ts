@@ -8,8 +8,8 @@ import type { ProbeReport, RuntimeListing } from '../../../src/providers/provide
 import { providerSet } from '../../../src/providers/registry.ts';
 import type { Config } from '../../../src/schema/config.ts';
 import type { ProviderKind } from '../../../src/schema/provider.ts';
+import type { TemplateImage, ValidKey } from '../../../src/store/offline-records.ts';
 import { SCHEMA_VERSION } from '../../../src/store/sqlite/migrate.ts';
-import type { TemplateImage, ValidKey } from '../../../src/store/sqlite/offline-reads.ts';
 import { type FakeHostFacts, fakeHost } from '../fakes/host.ts';
 import { FAKE_START, fakeIds, seededRandom } from '../fakes/ports.ts';
 import { type TrialFault, trialProvider } from '../fakes/trial-provider.ts';
@@ -121,6 +121,9 @@ export function machine(wrong: Machine = {}): DoctorDeps {
         ),
       );
     },
+    openPostgres: () => {
+      throw new Error('The sound machine has a database file.');
+    },
     sharedSecrets: async () => wrong.sharedSecrets ?? [],
     templateImages: async () => wrong.templates ?? [],
     namedKeys: async () => wrong.keys ?? [],
@@ -135,6 +138,9 @@ export function machine(wrong: Machine = {}): DoctorDeps {
 /** As from a file, so that lint has something to judge. */
 function loaded(flags: Partially<Config> = {}) {
   const place = { cwd: '/nonexistent', home: '/nonexistent', uid: 0, isTerminal: false, env: {} };
-  const config = { ...flags, database: { path: DATABASE, ...flags.database } };
+  const config = {
+    ...flags,
+    database: { ...(flags.database?.url === undefined && { path: DATABASE }), ...flags.database },
+  };
   return { ...loadConfig({ ...place, flags: config }), files: [{ name: 'svc.yaml', path: '/etc/svc.yaml' }] };
 }

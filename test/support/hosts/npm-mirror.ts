@@ -53,7 +53,9 @@ function installed(): Installed[] {
 
 function answer(path: string, request: IncomingMessage, response: ServerResponse, packages: Installed[]) {
   const packed = packages.find(({ name, version }) => path === `/tar/${name}/${version}`);
-  if (packed) return sendTar(response, ['--exclude=./build', '--exclude=./node_modules', '.'], packed.folder);
+  // Only the folder that the compiler made is not in the published package.
+  const made = packed?.folder === 'node_modules/better-sqlite3' ? ['--exclude=./build'] : [];
+  if (packed) return sendTar(response, [...made, '--exclude=./node_modules', '.'], packed.folder);
   const versions = packages.filter(({ name }) => path === `/${name}`);
   if (versions.length === 0) {
     response.writeHead(404).end('{}');

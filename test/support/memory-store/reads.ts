@@ -24,6 +24,7 @@ export function reads(
     admission: async (request, limits) =>
       decideAdmission(request, limits, admissionFacts(tables, request, limits)),
     get: async (id) => copy(tables.sandboxes.get(id)),
+    getDurable: async (id) => copy(tables.sandboxes.get(id)),
     getWithQuota: async (id) => {
       const sandbox = tables.sandboxes.get(id);
       const quota = tables.quotas.get(sandbox?.owner_id ?? '');

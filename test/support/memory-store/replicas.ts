@@ -1,6 +1,8 @@
 // Processes and roles as maps: the reference for what the seam means.
+import type { Clock } from '../../../src/domain/ports.ts';
 import { type ReplicaRecord, ROLES, type RoleRecord } from '../../../src/store/seam/replicas.ts';
 import type { SignalKind, SignalStore } from '../../../src/store/seam/signals.ts';
+import type { TimeStore } from '../../../src/store/seam/time.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { copy } from './tables.ts';
 
@@ -19,11 +21,25 @@ function memorySignals(): SignalStore {
   };
 }
 
-export function memoryReplicas(): Pick<Store, 'replicas' | 'roles' | 'signals'> {
+/** The database has the clock of the test. */
+function memoryTime(clock: Pick<Clock, 'now'>, holds: (id: string) => boolean): TimeStore {
+  let stored = { offset_ms: 0, stored_ms: 0 };
+  return {
+    read: async () => ({ ...stored, database_ms: clock.now() }),
+    store: async ({ offset_ms, stored_ms }, holder) => {
+      if (holds(holder)) stored = { offset_ms, stored_ms };
+    },
+  };
+}
+
+export function memoryReplicas(
+  clock: Pick<Clock, 'now'>,
+): Pick<Store, 'replicas' | 'roles' | 'signals'> & { time: TimeStore } {
   const processes = new Map<string, ReplicaRecord>();
   const roles = ROLES.map((name): RoleRecord => ({ name, beats: 0 }));
   const heldBy = (id: string) => roles.filter(({ holder }) => holder === id);
   return {
+    time: memoryTime(clock, (id) => heldBy(id).some(({ name }) => name === 'upkeep')),
     signals: memorySignals(),
     replicas: {
       isShared: true,

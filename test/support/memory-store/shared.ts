@@ -20,6 +20,7 @@ export interface StoreLine {
 
 /** As long as the database lets one statement run. */
 const LATEST_MS = 5000;
+const POLL_MS = 1000;
 
 /** The store as a control plane at the other end of `line` sees it. */
 export function storeOver(store: Store, line: StoreLine): Store {
@@ -30,11 +31,30 @@ export function storeOver(store: Store, line: StoreLine): Store {
   return { ...(Object.fromEntries(parts) as unknown as Store), signals: signalsOver(store.signals, line) };
 }
 
-/** A frozen process is woken when it is thawed. */
-const signalsOver = (signals: Store['signals'], line: StoreLine): Store['signals'] => ({
-  send: (...signal) => void line.turn().then(() => signals.send(...signal)),
-  on: (kind, listener) => signals.on(kind, (subject) => void line.turn().then(() => listener(subject))),
-});
+/** Signals may be lost, so listeners are also woken each second. A frozen process is woken when it is thawed. */
+function signalsOver(signals: Store['signals'], line: StoreLine): Store['signals'] {
+  const listeners = new Set<(subject?: string) => void>();
+  const poll = async () => {
+    await line.turn();
+    for (const listener of listeners) listener();
+    if (listeners.size > 0) line.clock.after(POLL_MS, () => void poll());
+  };
+  return {
+    send: (...signal) => {
+      const { kind, ms } = line.fate();
+      if (kind === 'pass') line.clock.after(ms, () => void line.turn().then(() => signals.send(...signal)));
+    },
+    on: (kind, listener) => {
+      if (listeners.size === 0) line.clock.after(POLL_MS, () => void poll());
+      listeners.add(listener);
+      const stop = signals.on(kind, (subject) => void line.turn().then(() => listener(subject)));
+      return () => {
+        listeners.delete(listener);
+        stop();
+      };
+    },
+  };
+}
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 

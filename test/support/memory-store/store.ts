@@ -61,7 +61,9 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     workers: memoryWorkers(tables),
     leases: memoryLeases(tables),
     events: memoryEvents(tables, deps.isShared === true),
-    ...(deps.isShared ? memoryReplicas() : { replicas: singleReplica, roles: allRoles, signals: noSignals }),
+    ...(deps.isShared
+      ? memoryReplicas(deps.clock)
+      : { replicas: singleReplica, roles: allRoles, signals: noSignals }),
     execs: memoryExecs(tables),
     idempotency: {
       find: async (claim) => liveClaim(tables, claim),

@@ -46,9 +46,9 @@ export function memoryTickets(): MemoryTickets {
       if (!crowded) return { kind: 'added', depth };
       return { kind: 'added', depth, crowded: { id: crowded.id, home: crowded.home } };
     },
-    adopt: async (claim, home) => {
+    adopt: async (claim, home, from) => {
       const ticket = waiting().find((other) => isSame(other, claim));
-      if (!ticket) return undefined;
+      if (!ticket || (from !== undefined && ![from, home].includes(ticket.home))) return undefined;
       if (ticket.claim?.fingerprint !== claim.fingerprint) return { kind: 'other_request' };
       ticket.home = home;
       return { kind: 'adopted', ticket: plain(ticket) };

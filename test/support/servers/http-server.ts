@@ -59,6 +59,7 @@ export function httpConfig({ server, auth, audit }: HttpOptions): Pick<Config, '
       host: '127.0.0.1',
       port: 0,
       allow_insecure: false,
+      advertise_url: '',
       body_limit: MEBIBYTE,
       max_json_file: 8 * MEBIBYTE,
       max_file_size: 16 * MEBIBYTE,

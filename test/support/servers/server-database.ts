@@ -3,10 +3,6 @@ import { createDatabase, sharedPostgres, urlOf } from '../hosts/postgres.ts';
 
 const databases = new Map<string, Promise<string>>();
 
-/** What SVC_TEST_DATABASE chooses for servers whose test does not say. */
-export const chosenDatabase = (): 'postgres' | undefined =>
-  process.env.SVC_TEST_DATABASE === 'postgres' ? 'postgres' : undefined;
-
 /** The URL of the database of a folder; made for its first server. */
 export function databaseUrl(home: string): Promise<string> {
   const url = databases.get(home) ?? makeDatabase();

@@ -1,5 +1,5 @@
 // Starts the real `bin/svc.js serve` on a free port and a temporary folder, as root or as an ordinary user.
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,10 @@ import { packageRoot as rootOfPackage } from '../../../src/host/package-root.ts'
 import { endRuntimes } from '../checks/leftovers.ts';
 import { removeFolder } from '../remove.ts';
 import { until } from '../until.ts';
-import { chosenDatabase, databaseUrl, overPostgres } from './server-database.ts';
+import { chosenDatabase, type TestDatabase } from './chosen-database.ts';
+import { type Fleet, startFleet } from './fleet.ts';
+import { databaseUrl, overPostgres } from './server-database.ts';
+import { type Launch, type ServerProcess, startProcess } from './server-process.ts';
 import { endWorkerBeside, startWorkerBeside, withWorker } from './worker-beside.ts';
 
 export const packageRoot = rootOfPackage();
@@ -31,10 +34,13 @@ export interface ServerOptions {
   program?: readonly string[];
   /** Another Node than the one that runs the tests: its executable. */
   node?: string;
-  /** Its sandboxes run on a `svc worker` process, which lives as long as the folder. */
+  /**
+   * Its sandboxes run on a `svc worker` process, which lives as long as the folder. Over PostgreSQL that is the default:
+   * `false` is for tests that start workers themselves.
+   */
   onWorker?: boolean | undefined;
-  /** `postgres`: its database is in the test run's PostgreSQL, and its sandboxes run on a worker. */
-  database?: 'postgres' | undefined;
+  /** By default what SVC_TEST_DATABASE says. */
+  database?: TestDatabase | undefined;
 }
 
 export interface TestServer {
@@ -42,6 +48,8 @@ export interface TestServer {
   home: string;
   env: Record<string, string>;
   child: ChildProcess;
+  /** The processes behind the address, where there are several. */
+  replicas?: Fleet['replicas'];
   /** Names everything that belongs to this server's database on this host: first part of its instance id. */
   instance: string;
   /** Marks, as `instance` does, what a worker runs for this server. */
@@ -83,30 +91,20 @@ export function userOf({ ordinaryUser }: Pick<ServerOptions, 'ordinaryUser'>): {
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const home = options.home ?? makeHome(options.ordinaryUser);
   const database = options.database ?? chosenDatabase();
-  const onWorker = options.onWorker || database === 'postgres';
+  const onWorker = options.onWorker ?? database !== undefined;
   const given = serverEnv(home, { ...options.env, ...(onWorker && (await withWorker(home))) });
-  const env = database === 'postgres' ? overPostgres(given, await databaseUrl(home)) : given;
-  const child = spawn(options.node ?? process.execPath, options.program ?? [cli, 'serve'], {
+  const env = database ? overPostgres(given, await databaseUrl(home)) : given;
+  const launch: Launch = {
+    command: [options.node ?? process.execPath, ...(options.program ?? [cli, 'serve'])],
     cwd: home,
     env,
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    ...userOf(options),
-  });
-  let log = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    log += text;
-  });
-  const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
-  const url = await new Promise<string>((resolve, reject) => {
-    child.once('message', (message: { address: string }) => resolve(message.address));
-    void ended.then((code) => reject(new Error(`the server ended with ${code}:\n${log}`)));
-  });
-  const end = (signal: NodeJS.Signals) => {
-    child.kill(signal);
-    return ended;
+    user: userOf(options),
   };
+  const serving: ServerProcess & Partial<Fleet> =
+    database === 'fleet' ? await startFleet(launch) : await startProcess(launch);
+  const { child, url, log, end, replicas } = serving;
   // The log comes on another way than the address, and later when the machine is busy.
-  const instance = await until('the log to name the instance', () => instanceOf(log));
+  const instance = await until('the log to name the instance', () => instanceOf(log()));
   instances.set(home, (instances.get(home) ?? new Set()).add(instance));
   const beside = onWorker
     ? await startWorkerBeside(cli, { url, home, env: { ...given, ...env } }).catch(async (error) => {
@@ -120,9 +118,10 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     home,
     env,
     child,
+    ...(replicas && { replicas }),
     instance,
     ...(beside !== undefined && { beside }),
-    log: () => log,
+    log,
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
   };

@@ -4,6 +4,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import type { Client } from '../../../src/client/client.ts';
+import { asServiceError } from '../../../src/domain/errors.ts';
 import { endRuntimes } from '../checks/leftovers.ts';
 import { freePort } from '../free-port.ts';
 import { until } from '../until.ts';
@@ -49,7 +51,9 @@ export async function startWorkerBeside(
     });
     return answer.json();
   };
-  await call('POST', '/admin/workers/local/drain', { drain: true });
+  const known = (await call('GET', '/workers')) as { id: string }[];
+  if (known.some(({ id }) => id === 'local'))
+    await call('POST', '/admin/workers/local/drain', { drain: true });
   await until(
     'the worker is heard',
     async () => {
@@ -65,19 +69,34 @@ export async function startWorkerBeside(
   return beside.instance;
 }
 
+/** The environment of a worker of this server, with its state in `folder`. A server over PostgreSQL shares its database with none. */
+export function workerEnv(env: Record<string, string>, folder: string): Record<string, string> {
+  const others = Object.entries(env).filter(([name]) => !name.startsWith('SVC_DATABASE_'));
+  mkdirSync(join(folder, 'run'), { recursive: true });
+  return {
+    ...Object.fromEntries(others),
+    HOME: folder,
+    XDG_RUNTIME_DIR: join(folder, 'run'),
+    SVC_WORKER_STATE_DIR: folder,
+  };
+}
+
+/** Makes the server place sandboxes on workers alone. Over PostgreSQL it does so anyway. */
+export async function placeOnWorkers(client: Client): Promise<void> {
+  await client.workers.drain('local').catch((error: unknown) => {
+    if (asServiceError(error).code !== 'not_found') throw error;
+  });
+}
+
 function start(
   program: string,
   { url, home, env }: { url: string; home: string; env: Record<string, string> },
 ): Beside {
   const folder = join(home, 'worker');
-  mkdirSync(join(folder, 'run'), { recursive: true });
   const args = ['worker', '--id', 'beside', '--control-plane', url, '--listen', '127.0.0.1:0'];
-  const own = { HOME: folder, XDG_RUNTIME_DIR: join(folder, 'run'), SVC_WORKER_STATE_DIR: folder };
-  // A server over PostgreSQL has none.
-  const { SVC_DATABASE_PATH: _, ...others } = env;
   const child = spawn(process.execPath, [program, ...args], {
     cwd: folder,
-    env: { ...others, ...SECRET, ...own },
+    env: { ...workerEnv(env, folder), ...SECRET },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const beside: Beside = { child, port: Number(new URL(url).port), log: '' };

@@ -90,6 +90,7 @@ const NOT_CALLED = [
   ...[
     'db:accept',
     'db:backup',
+    'db:copy',
     'db:inspect',
     'db:restore',
     'db:verify',
@@ -101,6 +102,7 @@ const NOT_CALLED = [
     'image:pull',
     'image:remove',
     'image:tag',
+    'image:verify',
   ],
   ...[
     'exec:output',

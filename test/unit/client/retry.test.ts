@@ -51,6 +51,15 @@ it.each([429, 503])('retries after a %i where a second call is safe', async (sta
   expect(asked).toHaveLength(2);
 });
 
+it.each([
+  [{ nothing_done: true }, 2],
+  [{}, 1],
+])('retries a spawn after a 408 with %j in %i calls', async (details, calls) => {
+  const asked = await start(onceRefused(408, details));
+  await client.spawn({}).catch(() => undefined);
+  expect(asked).toHaveLength(calls);
+});
+
 it('retries a spawn only with an idempotency key', async () => {
   const asked = await start(onceRefused(429));
   await client.spawn({}, { idempotencyKey: 'k' });

@@ -22,7 +22,7 @@ it('runs an unknown image on the default root with a warning', async () => {
     clock: realClock(),
     host: realHost(),
   };
-  const choose = (image: string | undefined) => chooseImage(state, image);
+  const choose = (image: string | undefined) => chooseImage(state, { image });
   expect(await choose(undefined)).toEqual({ name: 'host', rootfs: undefined, warnings: [] });
   expect(await choose('debian')).toEqual({ name: 'debian', rootfs: '/images/debian', warnings: [] });
   const { name, warnings } = await choose('alpine:latest');

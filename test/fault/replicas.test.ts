@@ -1,0 +1,28 @@
+// Faults in a fleet under load: three servers behind HAProxy, three workers, PostgreSQL. A short part of
+// `npm run proof -- --only replicas`; SVC_TEST_SEED decides which, and SVC_TEST_REPLICA_FAULTS how many.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findingsOf, ordered } from '../../proof/replicas/campaign.ts';
+import { Ground } from '../../proof/replicas/ground.ts';
+import { tryFault } from '../../proof/replicas/round.ts';
+import { describeWith } from '../support/requires.ts';
+
+const SEED = Number(process.env.SVC_TEST_SEED ?? 1);
+const FAULTS = Number(process.env.SVC_TEST_REPLICA_FAULTS ?? 4);
+const NONE = {
+  rows_lost: [],
+  runtimes_leaked: [],
+  double_spawns: [],
+  over_admissions: [],
+  events_wrong: [],
+  unsettled: [],
+};
+
+describeWith(['root', 'bwrap', 'postgres', 'haproxy'], 'a fleet under load', () => {
+  const ground = new Ground();
+  beforeAll(() => ground.start());
+  afterAll(() => ground.stop());
+
+  it.each(ordered(SEED).slice(0, FAULTS))('loses, doubles and leaks nothing: %s', async (fault) => {
+    expect(findingsOf(await tryFault(ground, fault, SEED))).toEqual(NONE);
+  });
+});
