@@ -18,11 +18,16 @@ export default class ConfigInit extends SvcCommand {
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --output /etc/svc/svc.yaml',
+    '<%= config.bin %> <%= command.id %> --fleet --output /etc/svc/svc.yaml',
     '<%= config.bin %> <%= command.id %> --production --output /etc/svc/svc.yaml --origin https://app.example.com',
   ];
   static override flags = {
     output: Flags.string({ description: 'File to write.', default: 'svc.yaml', helpValue: '<file>' }),
     production: Flags.boolean({ description: 'Write a production configuration with new API keys.' }),
+    fleet: Flags.boolean({
+      description:
+        'Write the configuration of a server over PostgreSQL, which may be one of several; workers run its sandboxes.',
+    }),
     origin: Flags.string({
       description: 'With --production: origin of the web pages that may call the API.',
       default: 'https://app.example.com',
@@ -35,7 +40,9 @@ export default class ConfigInit extends SvcCommand {
 
   async run() {
     const { flags } = await this.parse(ConfigInit);
-    const files = flags.production ? productionFiles(flags.output, flags.origin) : defaultFiles(flags.output);
+    const files = flags.production
+      ? productionFiles(flags.output, flags.origin, flags.fleet)
+      : defaultFiles(flags.output, flags.fleet);
     writeAllNew(files, flags.force);
     for (const { path } of files) this.log(line`${path} written`);
     return {

@@ -1,7 +1,7 @@
 // svc sandbox admission
 import { ClientCommand } from '../../src/cli/client-command.ts';
 import { admissionFacts } from '../../src/cli/quota-view.ts';
-import { spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cli/spawn-flags.ts';
+import { pullFlag, spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cli/spawn-flags.ts';
 import { ERROR_TABLE } from '../../src/domain/errors.ts';
 
 export default class SandboxAdmission extends ClientCommand {
@@ -15,6 +15,7 @@ export default class SandboxAdmission extends ClientCommand {
     ...ClientCommand.flags,
     ...spawnFlags,
     template: templateFlag,
+    pull: pullFlag,
     strict: strictFlag,
   };
 

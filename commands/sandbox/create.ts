@@ -2,7 +2,7 @@
 import { Flags } from '@oclif/core';
 import { ClientCommand } from '../../src/cli/client-command.ts';
 import { sandboxFacts } from '../../src/cli/sandbox-view.ts';
-import { spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cli/spawn-flags.ts';
+import { pullFlag, spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cli/spawn-flags.ts';
 
 export default class SandboxCreate extends ClientCommand {
   static override summary = 'Spawn a sandbox.';
@@ -18,6 +18,7 @@ export default class SandboxCreate extends ClientCommand {
     ...ClientCommand.flags,
     ...spawnFlags,
     template: templateFlag,
+    pull: pullFlag,
     strict: strictFlag,
     'idempotency-key': Flags.string({
       description: 'Repeating the command with the same key returns the same sandbox for 24 h.',

@@ -3,7 +3,7 @@ import { Flags } from '@oclif/core';
 import { runOnce } from '../../src/cli/exec.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
 import { execFlags, execRequest } from '../../src/cli/exec-flags.ts';
-import { spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cli/spawn-flags.ts';
+import { pullFlag, spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cli/spawn-flags.ts';
 import { splitCommand } from '../../src/cli/split-command.ts';
 
 export default class SandboxRun extends ExecCommand {
@@ -22,6 +22,7 @@ export default class SandboxRun extends ExecCommand {
     ...ExecCommand.flags,
     ...spawnFlags,
     template: templateFlag,
+    pull: pullFlag,
     strict: strictFlag,
     ...execFlags,
     keep: Flags.boolean({

@@ -2,7 +2,7 @@
 import { Args, Flags } from '@oclif/core';
 import { ClientCommand } from '../../src/cli/client-command.ts';
 import { sandboxFacts } from '../../src/cli/sandbox-view.ts';
-import { spawnFlags, spawnRequest, strictFlag } from '../../src/cli/spawn-flags.ts';
+import { pullFlag, spawnFlags, spawnRequest, strictFlag } from '../../src/cli/spawn-flags.ts';
 
 const { image: _, ...overrides } = spawnFlags;
 
@@ -17,6 +17,7 @@ export default class TemplateSpawn extends ClientCommand {
   static override flags = {
     ...ClientCommand.flags,
     ...overrides,
+    pull: pullFlag,
     strict: strictFlag,
     'idempotency-key': Flags.string({
       description: 'Repeating the command with the same key returns the same sandbox for 24 h.',

@@ -4,26 +4,34 @@ import { hostname, release } from 'node:os';
 import type { ControlPlane } from '../control/api/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
 import { Metrics } from '../control/metrics/metrics.ts';
+import type { ByteLedger } from '../domain/byte-ledger.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import { allowsLoopbackRpc } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
+import type { SteadyClock } from '../domain/steady-clock.ts';
 import { eventWriter } from '../events/batch-writer.ts';
 import { eventBus } from '../events/bus.ts';
 import { realBoot } from '../host/clock.ts';
 import type { Host } from '../host/host.ts';
+import type { ImagePulls } from '../images/registry/pulls.ts';
 import type { ProviderSet } from '../providers/provider.ts';
 import { providerRegistry } from '../providers/registry.ts';
 import { remoteProviders, workerTls } from '../providers/remote/remote-providers.ts';
 import type { Redactor } from '../redact/engine.ts';
+import type { Store } from '../store/store.ts';
 import { type CloseStack, closeStack } from './close-stack.ts';
 import { hintAtImage } from './image-hint.ts';
+import { processPulls } from './image-pulls.ts';
 import { openStore } from './open-store.ts';
 import { processLedger } from './process-ledger.ts';
 
 export interface ControlPlaneDeps {
   config: LiveConfig;
   host: Host;
-  clock: Clock;
+  /** The clock of the control plane, which sets it. */
+  clock: SteadyClock;
+  /** The clock of the machine. */
+  wall: Clock;
   ids: Ids;
   random: Random;
   logger: Logger;
@@ -39,7 +47,7 @@ export interface ControlPlaneDeps {
 
 export interface OpenControlPlane {
   control: ControlPlane;
-  /** Puts the server's address into the error that a second server on the same database gets. */
+  /** Names the server's address to others: in the error of a second server on the same file, or in a shared database. */
   announce(address: string): void;
   /** Resolves when the database can no longer be written and only a restart helps. */
   lost: Promise<Error>;
@@ -49,22 +57,14 @@ export interface OpenControlPlane {
 
 /** Opens the database and builds everything on top of it. Nothing runs before `control.start()`. */
 export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenControlPlane> {
-  const { clock, logger } = deps;
+  const { clock, wall, logger } = deps;
   const config = deps.config.current();
   const ledger = processLedger(config, clock);
   const opened = closeStack();
   try {
     const store = await openStore({ ...deps, database: config.database });
     opened.push(() => store.close());
-    const providers = await providerRegistry({
-      ...deps,
-      ledger,
-      config: config.providers,
-      images: config.images,
-      defaultImage: config.defaults.image,
-      instance: store.instance,
-    });
-    opened.push(() => providers.close());
+    const { providers, pulls } = await providersOf(deps, store, ledger, opened);
     const bus = eventBus({ logger });
     const writer = eventWriter({
       append: (drafts) => store.events.append(drafts),
@@ -80,15 +80,53 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const remote = remoteProviders({ ...deps, allowLoopback: allowsLoopbackRpc(config), tls });
     opened.push(() => remote.close());
     const boot = realBoot(deps.host.bootId || deps.ids.uuid());
-    const given = { ...deps, boot, host: hostFacts(deps.host), store, providers, remote, ledger };
+    const clocks = { clock: wall, steady: clock };
+    const given = {
+      ...deps,
+      ...clocks,
+      boot,
+      host: hostFacts(deps.host),
+      store,
+      providers,
+      pulls,
+      remote,
+      ledger,
+    };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());
-    const announce = announcer(deps, store, providers, opened);
+    const hint = announcer(deps, store, providers, opened);
+    const announce = (address: string) => {
+      control.listening(address);
+      hint(address);
+    };
     return { control, announce, lost: store.lost, close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw error;
   }
+}
+
+/** The providers, and the pulls of their images. */
+async function providersOf(
+  deps: ControlPlaneDeps,
+  { instance }: Pick<Store, 'instance'>,
+  ledger: ByteLedger,
+  opened: CloseStack,
+): Promise<{ providers: ProviderSet; pulls: ImagePulls | undefined }> {
+  const config = deps.config.current();
+  const pulls = await processPulls({ ...deps, config });
+  if (pulls) opened.push(() => pulls.close());
+  const providers = await providerRegistry({
+    ...deps,
+    ledger,
+    config: config.providers,
+    images: config.images,
+    pulls,
+    defaultImage: config.defaults.image,
+    instance,
+  });
+  opened.push(() => providers.close());
+  return { providers, pulls };
 }
 
 /** Logs the hint once it is known, unless the server stops first. */

@@ -1,6 +1,8 @@
 // Wires the doctor on this machine: the only file that picks its host, clock and providers.
 import { givenPath } from '../config/config-file.ts';
 import { loadProcessConfig } from '../config/process-config.ts';
+import { replicaConfig } from '../config/replica-config.ts';
+import { ServiceError } from '../domain/errors.ts';
 import type { Logger } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
 import { realIds } from '../host/ids.ts';
@@ -14,6 +16,8 @@ import { providerRegistry } from '../providers/registry.ts';
 import type { Config } from '../schema/config.ts';
 import { SECRET_PATHS } from '../schema/config-keys.ts';
 import { envName } from '../schema/config-walk.ts';
+import type { KnownRuntimes, TemplateImage, ValidKey } from '../store/offline-records.ts';
+import { PostgresExam } from '../store/postgres/examine.ts';
 import type { Operator } from './operator.ts';
 import { processLedger } from './process-ledger.ts';
 
@@ -64,31 +68,61 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
     signal,
     ids: realIds(random),
     nodeVersion: process.versions.node,
-    load: () => loadProcessConfig({ file }),
+    load: () => replicaConfig(loadProcessConfig({ file })),
     lint: (files) =>
       lintConfig({ files: files.map(givenPath), cwd: process.cwd(), production, assumed: givenSecrets() }),
     openProviders: (config, instance) => silentProviders({ host, clock, random }, config, instance),
-    knownRuntimes: async (path) => {
-      if (!(await host.stat(path))) return undefined;
-      const { readKnownRuntimes } = await import('../store/sqlite/offline-reads.ts');
-      return readKnownRuntimes(path);
+    openPostgres: ({ url, prepare }) => {
+      if (url === undefined) throw new ServiceError('bad_request', 'database.url is not set.');
+      return new PostgresExam(url, { clock, prepare });
     },
-    sharedSecrets: async (path) => {
-      if (!(await host.stat(path))) return [];
-      const { readSharedSecrets } = await import('../store/sqlite/offline-reads.ts');
-      return readSharedSecrets(path);
-    },
-    templateImages: async (path) => {
-      if (!(await host.stat(path))) return [];
-      const { readTemplateImages } = await import('../store/sqlite/offline-reads.ts');
-      return readTemplateImages(path);
-    },
-    namedKeys: async (path, now) => {
-      if (!(await host.stat(path))) return [];
-      const { readValidKeys } = await import('../store/sqlite/offline-reads.ts');
-      return readValidKeys(path, now);
-    },
+    ...recordsHere(host, clock),
   };
+}
+
+/** The records of a database file, or of PostgreSQL. */
+function recordsHere(
+  host: Operator['host'],
+  clock: Operator['clock'],
+): Pick<DoctorDeps, 'knownRuntimes' | 'sharedSecrets' | 'templateImages' | 'namedKeys'> {
+  const reading = async <T>(database: Config['database'], none: T, reads: Reads<T>): Promise<T> => {
+    const { path, url } = database;
+    if (url !== undefined) {
+      const exam = new PostgresExam(url, { clock });
+      return reads
+        .postgres(await import('../store/postgres/offline-reads.ts'), exam)
+        .finally(() => exam.close());
+    }
+    if (!(await host.stat(path))) return none;
+    return reads.file(await import('../store/sqlite/offline-reads.ts'), path);
+  };
+  return {
+    knownRuntimes: (database) =>
+      reading<KnownRuntimes | undefined>(database, undefined, {
+        file: (from, path) => from.readKnownRuntimes(path),
+        postgres: (from, exam) => from.readKnownRuntimes(exam),
+      }),
+    sharedSecrets: (database) =>
+      reading<string[]>(database, [], {
+        file: (from, path) => from.readSharedSecrets(path),
+        postgres: (from, exam) => from.readSharedSecrets(exam),
+      }),
+    templateImages: (database) =>
+      reading<TemplateImage[]>(database, [], {
+        file: (from, path) => from.readTemplateImages(path),
+        postgres: (from, exam) => from.readTemplateImages(exam),
+      }),
+    namedKeys: (database, now) =>
+      reading<ValidKey[]>(database, [], {
+        file: (from, path) => from.readValidKeys(path, now),
+        postgres: (from, exam) => from.readValidKeys(exam, now),
+      }),
+  };
+}
+
+interface Reads<T> {
+  file(from: typeof import('../store/sqlite/offline-reads.ts'), path: string): T;
+  postgres(from: typeof import('../store/postgres/offline-reads.ts'), exam: PostgresExam): Promise<T>;
 }
 
 /** The environment of the service is that of this process. */

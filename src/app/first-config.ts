@@ -1,6 +1,6 @@
 // Makes the files of `svc config init`: a configuration and, for production, the keys that it refers to.
 import { basename } from 'node:path';
-import { productionConfig } from '../docgen/production-config.ts';
+import { fleetConfig, productionConfig } from '../docgen/production-config.ts';
 import { sampleConfig } from '../docgen/sample-config.ts';
 import { realRandom } from '../host/random.ts';
 
@@ -11,20 +11,20 @@ export interface FirstFile {
 
 const KEY_BYTES = 32;
 
-/** A configuration with every key at its default. */
-export function defaultFiles(output: string): FirstFile[] {
-  return [{ path: output, text: sampleConfig() }];
+/** A configuration with every key at its default; `fleet`: of a server over PostgreSQL. */
+export function defaultFiles(output: string, fleet = false): FirstFile[] {
+  return [{ path: output, text: fleet ? fleetConfig() : sampleConfig() }];
 }
 
 /** Ends with the configuration, so that it exists only if all other files do. */
-export function productionFiles(output: string, origin: string): FirstFile[] {
+export function productionFiles(output: string, origin: string, fleet = false): FirstFile[] {
   const stem = output.replace(/\.ya?ml$/, '');
   const [apiKey, adminKey] = [`${stem}.api_key`, `${stem}.admin_api_key`] as const;
   const names = { apiKeyFile: basename(apiKey), adminKeyFile: basename(adminKey) };
   return [
     { path: apiKey, text: freshKey() },
     { path: adminKey, text: freshKey() },
-    { path: output, text: productionConfig({ origin, ...names }) },
+    { path: output, text: productionConfig({ fleet, origin, ...names }) },
   ];
 }
 

@@ -26,12 +26,13 @@ export async function openStore(options: OpenStoreOptions): Promise<ServedStore>
     return openSqliteStore({ ...options, ...database, thread: storeProgram(packageRoot) });
   }
   const { openPostgresStore } = await import('../store/postgres/open.ts');
-  const { url, pool, prepare, require_sync_standby: requireSyncStandby } = database;
+  const { url, pool, prepare, listen, require_sync_standby: requireSyncStandby } = database;
   const store = await openPostgresStore({
     ...options,
     url,
     pool,
     prepare,
+    listen,
     requireSyncStandby,
     program: version,
   });

@@ -7,6 +7,7 @@ import { displayAddress, parseAddress } from '../domain/database-address.ts';
 import { parseDuration } from '../domain/duration.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import type { Clock, Random } from '../domain/ports.ts';
+import { steadyClock } from '../domain/steady-clock.ts';
 import { realClock } from '../host/clock.ts';
 import { fdSink, pacedSink } from '../host/fd-sink.ts';
 import type { Host } from '../host/host.ts';
@@ -108,9 +109,11 @@ function logFor({ config }: LoadedConfig, redactor: Redactor, clock: Clock): Log
   return openLog({ level, format, redactor, clock, sink, coloured });
 }
 
-function start({ log, random, ...parts }: Parts): Promise<RunningServer> {
+function start({ log, random, clock: wall, ...parts }: Parts): Promise<RunningServer> {
   return serve({
     ...parts,
+    wall,
+    clock: steadyClock(wall),
     random,
     ids: realIds(random),
     logger: log.logger,

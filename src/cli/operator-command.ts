@@ -6,6 +6,9 @@ import { withLocalErrors } from './local-failure.ts';
 import { stageLineOn } from './progress.ts';
 import { SvcCommand } from './svc-command.ts';
 
+/** Stages whose progress is a number of rows. */
+const IN_ROWS: readonly string[] = ['rows', 'compare'];
+
 export interface Watch {
   signal: AbortSignal;
   onStage(stage: string, done?: number, total?: number): void;
@@ -21,7 +24,8 @@ export abstract class OperatorCommand extends SvcCommand {
       this.jsonEnabled() ? { write: () => {} } : process.stderr,
       realClock().monotonic,
     );
-    const onStage: Watch['onStage'] = (stage, done, total) => line.show(words[stage] ?? stage, done, total);
+    const onStage: Watch['onStage'] = (stage, done, total) =>
+      line.show(words[stage] ?? stage, { done, total, unit: IN_ROWS.includes(stage) ? 'rows' : 'bytes' });
     return interruptible<T | undefined>(
       (signal) => withLocalErrors(work({ signal, onStage })),
       () => undefined,

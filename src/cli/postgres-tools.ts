@@ -3,17 +3,14 @@ import { type DatabaseAddress, parseAddress } from '../domain/database-address.t
 import { ServiceError } from '../domain/errors.ts';
 
 /** The commands that work on a database file. */
-export type FileCommand = 'accept' | 'backup' | 'inspect' | 'rehearse' | 'restore' | 'verify';
+export type FileCommand = 'accept' | 'backup' | 'restore' | 'verify';
 
 const REMEDIES: Record<FileCommand, (connection: string) => string> = {
   accept: () => 'Nothing needs to be accepted: PostgreSQL itself replays its log after a crash.',
   backup: (connection) => `Run pg_dump --format=custom --file=svc.dump "${connection}".`,
-  inspect: (connection) => `Run psql --command='TABLE schema_facts' "${connection}".`,
-  rehearse: (connection) =>
-    `Restore a backup (pg_dump --format=custom --file=svc.dump "${connection}") into an empty database, and start the new version on that.`,
   restore: (connection) =>
     `Stop every server, then run pg_restore --clean --if-exists --no-owner --single-transaction --dbname="${connection}" svc.dump.`,
-  verify: (connection) => `Run pg_amcheck "${connection}".`,
+  verify: (connection) => `Run pg_amcheck "${connection}", or check a dump: svc db verify svc.dump.`,
 };
 
 export const isDatabaseUrl = (text: string): boolean => /^postgres(?:ql)?:\/\//i.test(text);

@@ -58,9 +58,14 @@ export function speedText(bytes: number, ms: number): string {
   return `${sizeText(Math.round((bytes * 1000) / Math.max(1, ms)))}/s`;
 }
 
+export type StageUnit = 'bytes' | 'rows';
+
 export interface StageLine {
-  /** New `words` start a stage; `done` and `total` are bytes, if known. */
-  show(words: string, done?: number, total?: number): void;
+  /** New `words` start a stage; `done` and `total` are bytes or rows, if known. */
+  show(
+    words: string,
+    amount?: { done?: number | undefined; total?: number | undefined; unit?: StageUnit },
+  ): void;
   /** Removes the line. */
   end(): void;
 }
@@ -72,12 +77,12 @@ export function stageLineOn(terminal: Terminal, now: () => number): StageLine {
   let current = '';
   let drawn = Number.NEGATIVE_INFINITY;
   return {
-    show: (words, done, total) => {
+    show: (words, amount = {}) => {
       const at = now();
       if (words === current && at - drawn < EVERY_MS) return;
       current = words;
       drawn = at;
-      terminal.write(`${CLEAR_LINE}${stageText({ words, done, total, ms: at - start })}`);
+      terminal.write(`${CLEAR_LINE}${stageText({ words, ...amount, ms: at - start })}`);
     },
     end: () => void terminal.write(CLEAR_LINE),
   };
@@ -88,11 +93,13 @@ export function stageText(stage: {
   words: string;
   done?: number | undefined;
   total?: number | undefined;
+  unit?: StageUnit;
   ms: number;
 }): string {
-  const { words, done, total, ms } = stage;
+  const { words, done, total, unit, ms } = stage;
   const seconds = `${Math.floor(ms / 1000)} s`;
   if (done === undefined || !total) return `${words} …  ${seconds}`;
   const percent = `${Math.floor((Math.min(done, total) / total) * 100)}%`.padStart(4);
-  return `${words} … ${percent}  ${sizeText(done)} of ${sizeText(total)}  ${seconds}`;
+  const [moved, all] = unit === 'rows' ? [done, `${total} rows`] : [sizeText(done), sizeText(total)];
+  return `${words} … ${percent}  ${moved} of ${all}  ${seconds}`;
 }

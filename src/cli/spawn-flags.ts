@@ -1,6 +1,7 @@
 // Flags that describe a sandbox to spawn.
 import { Flags } from '@oclif/core';
 import { ServiceError } from '../domain/errors.ts';
+import { PULL_POLICIES, type PullPolicy } from '../schema/image-policy.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
 
 export const spawnFlags = {
@@ -34,7 +35,13 @@ export const strictFlag = Flags.boolean({
   description: 'Fail if the sandbox would differ from the request; otherwise that is a warning.',
 });
 
+export const pullFlag = Flags.option({
+  description: 'Whether to pull the image; at most what the server allows.',
+  options: PULL_POLICIES,
+})();
+
 export interface SpawnFlags {
+  pull?: PullPolicy | undefined;
   strict?: boolean | undefined;
   template?: string | undefined;
   image?: string | undefined;
@@ -54,6 +61,7 @@ export function spawnRequest(flags: SpawnFlags): SpawnRequest {
   const fields = {
     template: flags.template,
     image: flags.image,
+    pull: flags.pull,
     provider: flags.provider,
     memory_mb: flags.memory,
     vcpus: flags.vcpus,

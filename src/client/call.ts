@@ -14,6 +14,7 @@ export interface Connection extends Address {
   /** Sent with every request. */
   headers: Record<string, string>;
   timeoutMs: number;
+  spawnTimeoutMs: number;
   /** Absent: no retries. */
   retry?: RetryTerms;
   /** Aborts when the client is closed, for calls that follow a stream without an end. */
@@ -85,6 +86,11 @@ export function send(connection: Connection, id: RouteId, options: CallOptions =
   return retried(terms, { isSafe, signal: options.signal }, () => sendOnce(connection, id, options));
 }
 
+const SPAWNS: readonly RouteId[] = ['spawnSandbox', 'spawnTemplate'];
+
+const timeoutOf = ({ timeoutMs, spawnTimeoutMs }: Connection, id: RouteId) =>
+  SPAWNS.includes(id) ? spawnTimeoutMs : timeoutMs;
+
 async function sendOnce(connection: Connection, id: RouteId, options: CallOptions): Promise<ClientAnswer> {
   const { method, path } = operationOf(id);
   const { body, type } = await bodyOf(options);
@@ -98,7 +104,7 @@ async function sendOnce(connection: Connection, id: RouteId, options: CallOption
       path: `${API_PREFIX}${fill(path, options.params)}${queryText(options.query)}`,
       headers: { ...connection.headers, ...type, ...options.headers },
       body,
-      headersTimeout: options.timeoutMs ?? connection.timeoutMs,
+      headersTimeout: options.timeoutMs ?? timeoutOf(connection, id),
       signal: options.signal ?? null,
     } as Dispatcher.RequestOptions<Address>);
   } catch (error) {

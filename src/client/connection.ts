@@ -14,7 +14,7 @@ export interface ClientOptions {
   adminKey?: string;
   /** The owner to act for, sent as X-User-ID. */
   user?: string;
-  /** Timeout of a call; 120 s by default. Execs have their own timeout. */
+  /** Timeout of a call; 120 s by default, 6 min for a spawn. Execs have their own timeout. */
   timeoutMs?: number;
   /**
    * Retries of calls that the server refuses temporarily (429, 503 with Retry-After); 10 attempts within 120 s by default,
@@ -25,6 +25,8 @@ export interface ClientOptions {
 
 const API_BASE = /^\/(?:api\/v1\/?)?$/;
 const TIMEOUT_MS = 120_000;
+/** A spawn may wait in the queue, and for the pull of its image. */
+const SPAWN_TIMEOUT_MS = 6 * 60_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Streams send a keepalive every 15 s. */
 const SILENCE_MS = 90_000;
@@ -40,8 +42,9 @@ export function connectionTo(options: ClientOptions, closing: AbortSignal): Conn
   const dispatcher = new Agent({ connectTimeout: CONNECT_TIMEOUT_MS, bodyTimeout: SILENCE_MS });
   const from = options.serverFrom;
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  const spawnTimeoutMs = options.timeoutMs ?? SPAWN_TIMEOUT_MS;
   const retry = options.retry === false ? {} : { retry: { ...RETRY, ...options.retry } };
-  return { dispatcher, origin, from, headers, timeoutMs, closing, ...retry };
+  return { dispatcher, origin, from, headers, timeoutMs, spawnTimeoutMs, closing, ...retry };
 }
 
 function addressOf({ server, serverFrom }: ClientOptions): URL {

@@ -38,6 +38,8 @@ export async function retried<T>(
 
 /** Undefined if a retry is useless or unsafe. */
 function pauseAfter(error: unknown, isSafe: boolean): number | undefined {
-  if (!(error instanceof ServiceError) || (error.status !== 429 && error.status !== 503)) return undefined;
-  return isSafe || error.details?.nothing_done === true ? error.retryAfterMs : undefined;
+  if (!(error instanceof ServiceError)) return undefined;
+  const wasRefused = error.status === 429 || error.status === 503;
+  const isUndone = error.details?.nothing_done === true;
+  return isUndone || (isSafe && wasRefused) ? error.retryAfterMs : undefined;
 }

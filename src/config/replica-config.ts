@@ -1,10 +1,9 @@
 // The configuration of a server whose database is PostgreSQL: it may be one of several, so its sandboxes run on workers.
+
+import { LOCAL_KINDS } from '../domain/local-kinds.ts';
 import type { Config } from '../schema/config.ts';
 import type { LoadedConfig } from './load.ts';
 import { configFailure, type Problem, problemAt } from './setting.ts';
-
-/** The kinds whose sandboxes only the server that started them can reach. */
-const LOCAL_KINDS = ['container', 'userspace', 'microvm'] as const;
 
 const REMEDY = 'remove it here, and run svc worker on this host';
 

@@ -4,7 +4,9 @@ import { Sessions } from '../agent/sessions.ts';
 import type { ByteLedger } from '../domain/byte-ledger.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import type { Boot, Clock, Ids, Logger, Random } from '../domain/ports.ts';
-import { steadyClock } from '../domain/steady-clock.ts';
+import type { PullReports } from '../domain/pull-report.ts';
+import { replicaUrl } from '../domain/replica-url.ts';
+import { type SteadyClock, steadyClock } from '../domain/steady-clock.ts';
 import type { EventWriter } from '../events/batch-writer.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { ProviderSet, RemoteProviders } from '../providers/provider.ts';
@@ -14,6 +16,7 @@ import { SandboxAccess } from './access/session-access.ts';
 import { Reaper } from './maintenance/reaper.ts';
 import { Meter } from './metrics/meter.ts';
 import { Metrics } from './metrics/metrics.ts';
+import { reportPulls } from './metrics/pull-reports.ts';
 import { tenants } from './pool/tenants.ts';
 import { Vms } from './pool/vms.ts';
 import { ExecLog } from './records/exec-log.ts';
@@ -25,6 +28,7 @@ import { configPrint } from './runtime/config-print.ts';
 import { Destroyer } from './runtime/destroy.ts';
 import { InFlightSpawns } from './runtime/in-flight-spawns.ts';
 import { LivenessChecker } from './runtime/liveness.ts';
+import { OpenOutcomes } from './runtime/open-outcomes.ts';
 import { Probes } from './runtime/probes.ts';
 import { Replicas } from './runtime/replicas.ts';
 import { Roles } from './runtime/roles.ts';
@@ -44,7 +48,10 @@ export interface ControlDeps {
   bus: EventBus;
   /** Writes the events that no state change waits for. */
   writer: EventWriter;
+  /** The clock of the machine. */
   clock: Clock;
+  /** The clock of the control plane, where others use it, too; one of its own unless given. */
+  steady?: SteadyClock;
   boot: Boot;
   ids: Ids;
   random: Random;
@@ -56,6 +63,8 @@ export interface ControlDeps {
   metrics?: Metrics;
   /** The newest log lines, redacted, for diagnostics. */
   recentLogs?: (() => Record<string, unknown>[]) | undefined;
+  /** Pulls of images by this process; absent where it pulls none. */
+  pulls?: PullReports | undefined;
   /** Calls other workers; absent: there are none. */
   remote?: RemoteProviders | undefined;
   host: { cpus: number; memoryMb?: number; hostname?: string; kernel?: string };
@@ -69,7 +78,7 @@ export type Runtime = ReturnType<typeof buildRuntime>;
 /** Store and providers with metrics around them, the settings, and what only reads and publishes records. */
 export function buildFoundation(deps: ControlDeps) {
   const { config, bus, writer, metrics = new Metrics() } = deps;
-  const clock = steadyClock(deps.clock);
+  const clock = deps.steady ?? steadyClock(deps.clock);
   const meter = new Meter({ metrics, clock });
   bus.subscribe((event) => meter.stored(event));
   const store = meter.store(deps.store);
@@ -78,6 +87,7 @@ export function buildFoundation(deps: ControlDeps) {
   requirePoolHost(settings, providers);
   const limitsOf = ownerLimits(store.quotas, settings);
   const publisher = new Publisher({ bus, writer, clock, meter });
+  reportPulls({ publisher, metrics }, deps.pulls);
   const find = finder(store.sandboxes, settings);
   const execLog = new ExecLog({ execs: store.execs, clock, logger: deps.logger, redact: deps.redact });
   const replica = deps.ids.replica();
@@ -104,17 +114,18 @@ function replicasOf(
   { replica: id, store, clock }: { replica: string; store: Store; clock: Clock },
 ) {
   const { server } = config.current();
-  const started_at = new Date(clock.now()).toISOString();
-  const url = `http://${host.hostname ?? server.host}:${server.port}`;
+  const begun = clock.monotonic();
+  const url = replicaUrl(server, host.hostname);
   const self = () => ({
     id,
     url,
     version,
-    started_at,
+    started_at: new Date(clock.now() - (clock.monotonic() - begun)).toISOString(),
     config_print: configPrint(config.current(), store.instance.key),
   });
   const roles = new Roles({ store, id, clock, logger });
-  return { replicas: new Replicas({ replicas: store.replicas, roles, self, id, clock, logger }), roles };
+  const { replicas, signals } = store;
+  return { replicas: new Replicas({ replicas, signals, roles, self, id, clock, logger }), roles };
 }
 
 /** What sandboxes run on, and how they are reached and ended. */
@@ -129,7 +140,7 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
     clock,
     logger,
     tenants: tenants({ pool, vms, clock }),
-    remote: remoteRuntimes({ workers, fleet, remote, clock }),
+    remote: remoteRuntimes({ workers, fleet, remote, clock, spawnWaitMs: settings.spawnWaitMs }),
   });
   const sessions = new Sessions({ clock, attach: runtimes.attach });
   const deadlines = new AgentDeadlines({ sessions, clock, logger });
@@ -156,6 +167,16 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
   });
   const retry = (id: string) => destroyer.retry(id);
   const rollback = rollbackSpawn({ sandboxes, runtimes, publisher, replica, replicas, clock, logger, retry });
+  const openOutcomes = new OpenOutcomes({
+    sandboxes,
+    spawns,
+    replicas,
+    replica,
+    destroyer,
+    rollback,
+    clock,
+    logger,
+  });
   const access = new SandboxAccess({ sandboxes, find, runtimes, sessions, liveness });
   const probes = new Probes({ providers, publisher, clock, logger });
   const remoteStatus = new RemoteStatus({ sandboxes, runtimes, destroyer, liveness, clock, logger });
@@ -170,6 +191,7 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
     destroyer,
     liveness,
     rollback,
+    openOutcomes,
     access,
     probes,
     remoteStatus,

@@ -20,7 +20,8 @@ export function buildSpawning(
 ) {
   const { replica, replicas, roles, clock, store, providers, settings, limitsOf, publisher } = foundation;
   const { sandboxes, templates, warm, workers, idempotency } = store;
-  const { fleet, sessions, deadlines, spawns, probes, runtimes, rollback, destroyer, reaper } = runtime;
+  const { fleet, sessions, deadlines, spawns, probes, runtimes, rollback, destroyer, reaper, openOutcomes } =
+    runtime;
   const prewarm = new Prewarm({
     replica,
     replicas,
@@ -51,6 +52,7 @@ export function buildSpawning(
     prewarm,
     spawns,
     replica,
+    openOutcomes,
     publisher,
     settings,
     limitsOf,
@@ -65,6 +67,8 @@ export function buildSpawning(
     orders,
     sandboxes,
     idempotency,
+    signals: store.signals,
+    replicas,
     providers,
     probes,
     prewarm,
@@ -74,6 +78,7 @@ export function buildSpawning(
     runtimes,
     rollback,
     destroyer,
+    openOutcomes,
     publisher,
     ids,
     settings,
@@ -108,11 +113,10 @@ function emptyQueue(
   orders: SpawnOrders,
   logger: Logger,
 ): SpawnQueue {
-  const { tickets } = store;
+  const { tickets, signals } = store;
   if (!tickets) return new MemoryQueue({ publisher, clock }, settings.queue);
   const isAlive = (id: string) => replicas.isAlive(id);
-  const beats = (id: string) => replicas.others.some((other) => other.id === id);
-  const parts = { tickets, replica, isAlive, beats, publisher, clock, logger };
+  const parts = { tickets, signals, replica, isAlive, publisher, clock, logger };
   const work = { holds: () => roles.holds('desk'), attempt: orders.attempt.bind(orders) };
   const queue = new SharedQueue({ ...parts, ...work }, settings.queue);
   roles.watch('desk', { gained: () => queue.desk.open(), lost: () => queue.desk.close() });

@@ -1,5 +1,6 @@
 // Puts the control plane together. `app` hands in the parts; nothing here knows which store or providers they are.
 import { KeyedLock } from '../domain/keyed-lock.ts';
+import { replicaUrl } from '../domain/replica-url.ts';
 import { formatTemplateKey, type TemplateKey } from '../domain/template-key.ts';
 import { EventFeed } from '../events/feed.ts';
 import { files } from './access/files.ts';
@@ -17,11 +18,12 @@ import { buildSpawning, type Spawning } from './build-spawning.ts';
 import { execs } from './exec/exec.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { keyViews } from './keys/keys.ts';
-import { Background } from './maintenance/background.ts';
+import { Background, type Timekeeper } from './maintenance/background.ts';
 import { ClockWatch } from './maintenance/clock-watch.ts';
 import { Housekeeping } from './maintenance/housekeeping.ts';
 import { Reconciler } from './maintenance/reconcile.ts';
 import { RuntimeWatch } from './maintenance/runtime-watch.ts';
+import { SharedClock } from './maintenance/shared-clock.ts';
 import { metricViews } from './metrics/metric-views.ts';
 import { Instruments } from './metrics/readings.ts';
 import { sandboxes as sandboxViews } from './sandboxes/sandboxes.ts';
@@ -47,10 +49,10 @@ type BackgroundParts = ReturnType<typeof buildBackground>;
 
 /** Work that no request starts: deadlines, reconciliation, retention, leases. */
 function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Runtime, { prewarm }: Spawning) {
-  const { config, boot, ids, logger, redact, clock: wall } = deps;
+  const { config, ids, logger, redact } = deps;
   const { replicas, roles, clock, store, providers, settings, publisher } = foundation;
   const { sandboxes, warm, pool } = store;
-  const { fleet, vms, sessions, spawns, destroyer, liveness, rollback, reaper } = runtime;
+  const { fleet, vms, sessions, spawns, destroyer, liveness, rollback, reaper, openOutcomes } = runtime;
   const reconciler = new Reconciler({
     sandboxes,
     warm,
@@ -70,12 +72,14 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
   const rates = new BucketRateLimits({ config, clock, ids });
   const audit = new AuditTrail({ audit: store.audit, clock, logger, redact });
   const keyRing = new KeyRing({ keys: store.keys, clock, logger });
+  const timekeeper = timekeeperOf(deps, foundation, () => reaper.wake());
   const work = new Background({
     keyRing,
     replicas,
     roles,
-    clockWatch: new ClockWatch({ store, clock, wall, boot, logger, deadlineSet: () => reaper.wake() }),
+    timekeeper,
     reaper,
+    openOutcomes,
     reconciler,
     runtimeWatch: new RuntimeWatch({ providers, sandboxes, pool, liveness, reconciler, clock, logger }),
     housekeeping: new Housekeeping({ store, roles, settings, clock, logger }),
@@ -104,7 +108,18 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
     clock,
     logger,
   });
-  return { rates, audit, keyRing, work };
+  return { rates, audit, keyRing, work, timekeeper };
+}
+
+/** The time of the machine, or that which all processes on the store agree on. */
+function timekeeperOf(
+  { boot, clock: wall, logger }: ControlDeps,
+  { store, clock, roles, replica }: Foundation,
+  deadlineSet: () => void,
+): Timekeeper {
+  const { time } = store;
+  if (time) return new SharedClock({ time, clock, boot, roles, replica, logger });
+  return new ClockWatch({ store, clock, wall, boot, logger, deadlineSet });
 }
 
 /** The interface that the edges call. */
@@ -113,7 +128,7 @@ function buildInterface(
   foundation: Foundation,
   { access, runtimes, probes, fleet, deadlines, destroyer, remoteStatus, reaper }: Runtime,
   { prewarm, queue, spawner }: Spawning,
-  { rates, audit, keyRing, work }: BackgroundParts,
+  { rates, audit, keyRing, work, timekeeper }: BackgroundParts,
 ): ControlPlane {
   const { config, bus, ids, random, logger, ledger, host, version, redact, recentLogs } = deps;
   const { replicas, clock, metrics, store, providers, settings, limitsOf, publisher, execLog, find } =
@@ -126,8 +141,15 @@ function buildInterface(
   const elsewhere = (wake: () => void) => store.signals.on('events', wake);
   const feed = new EventFeed({ bus, clock, logger, since, elsewhere });
   const events = eventViews({ events: store.events, feed, settings, clock });
-  const templateChanged = () => prewarm.changed();
-  const readyOf = (template: TemplateKey) => prewarm.readyBy(formatTemplateKey(template));
+  const templateChanged = (name: string) => {
+    prewarm.changed();
+    store.signals.send('templates', name);
+  };
+  store.signals.on('templates', (name) => name !== undefined && prewarm.changed());
+  const readyNow = async () => {
+    const ready = await prewarm.readyNow();
+    return (template: TemplateKey) => ready(formatTemplateKey(template));
+  };
   const quotaChanged = (owner_id: string) => queue.quotaChanged(owner_id);
   // The settings have registered before it, so waiting spawns meet the new limits.
   config.onChange(() => queue.limitsChanged());
@@ -142,6 +164,7 @@ function buildInterface(
     rates,
     ledger,
     workerStats,
+    replicas,
     settings,
     clock,
   });
@@ -172,7 +195,16 @@ function buildInterface(
     logs: logs({ access, clock }),
     previews: previews({ server: config.current().server, store, runtimes, access, clock }),
     files: files({ access, publisher }),
-    templates: templateViews({ templates, spawner, settings, providers, clock, templateChanged, readyOf }),
+    templates: templateViews({
+      templates,
+      spawner,
+      settings,
+      providers,
+      fleet,
+      clock,
+      templateChanged,
+      readyNow,
+    }),
     quotas: quotaViews({ quotas, publisher, settings, quotaChanged }),
     keys: keyViews({ keys: store.keys, ring: keyRing, ids, random, clock }),
     namedKeys: keyRing,
@@ -184,7 +216,7 @@ function buildInterface(
       redact,
     }),
     events,
-    metrics: metricViews({ metrics, instruments, config, version, redact, recentLogs }),
+    metrics: metricViews({ metrics, instruments, shared: store.shared, config, version, redact, recentLogs }),
     snapshots: snapshotViews({ providers }),
     pool: poolViews({ settings, pool }),
     workers: fleet.registry({
@@ -196,9 +228,11 @@ function buildInterface(
       providers,
       probes,
       clock,
+      timekeeper,
       version,
       workerStats,
       fleet,
+      replicas,
       config,
       host,
       settings,
@@ -210,6 +244,7 @@ function buildInterface(
       queue.start();
       return work.start();
     },
+    listening: (address) => replicas.reachedAt(replicaUrl(config.current().server, host.hostname, address)),
     drain: () => queue.close(),
     stop: () => {
       const queueStopped = queue.stop();

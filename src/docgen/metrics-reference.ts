@@ -24,6 +24,7 @@ Prometheus supports \`http_headers\` from version 2.55. An older one, as in Debi
 - No label holds an owner, a sandbox, a path or a command, so the number of series is bounded.
 - \`route\` is the operationId of the API description, or \`none\` for paths that do not exist. The status \`none\` means that the
   client disconnected before the answer.
+- Families marked *shared* count rows of the database. Of servers that share one, take \`max\`, not \`sum\`.
 - Node's own metrics (\`process_*\`, \`nodejs_*\`) are included.
 - \`deploy/prometheus/svc.rules.yml\` holds alerts, \`deploy/grafana/svc.json\` a dashboard.
 
@@ -38,5 +39,6 @@ export function metricsReference(): string {
 
 function row([name, family]: [string, MetricFamily]): string {
   const labels = (family.labels ?? []).map((label) => `\`${label}\``).join(', ');
-  return `| \`${name}\` | ${family.type} | ${labels} | ${family.help} |\n`;
+  const type = family.isShared ? `${family.type}, *shared*` : family.type;
+  return `| \`${name}\` | ${type} | ${labels} | ${family.help} |\n`;
 }

@@ -1,6 +1,6 @@
 // svc.yaml for a service that strangers can reach: keys, caps and limits set, every other key at its default. It passes
 // `svc config lint --production --strict` as it is; a test holds the two together.
-import { sampleConfig } from './sample-config.ts';
+import { type SampleValues, sampleConfig } from './sample-config.ts';
 
 const HEAD = `# Configuration of svc for production. It differs from the defaults in keys, limits, and containers without root.
 # Before the first start, review server.cors_allowed_origins, the limits in defaults and providers.container, the image,
@@ -8,7 +8,29 @@ const HEAD = `# Configuration of svc for production. It differs from the default
 # Keys are in files beside this one. Check changes with \`svc config lint --production --strict --file FILE\`.
 `;
 
+const FLEET_HEAD = `# Configuration of one of several svc servers over PostgreSQL (docs/fleet.md). Workers run the sandboxes.
+# Before the first start, write the URL to the file that database.url_file names.
+`;
+
+/**
+ * What a server over PostgreSQL needs, laid over the defaults or over the values for production: it cannot run local kinds
+ * itself. Null leaves a key out.
+ */
+const FLEET: SampleValues = {
+  'database.path': null,
+  'database.url': '/etc/svc/database-url',
+  'providers.default': 'auto',
+  'providers.container.enabled': false,
+  'providers.userspace.enabled': false,
+  'providers.microvm.enabled': false,
+};
+
+/** A server of a fleet, with every other key at its default. */
+export const fleetConfig = (): string => sampleConfig(FLEET, FLEET_HEAD);
+
 export interface ProductionChoices {
+  /** Over PostgreSQL, as one of several servers. */
+  fleet?: boolean;
   /** The origin of the pages that may call, for example https://app.example.com. */
   origin: string;
   /** Files with the keys, as the configuration names them. */
@@ -17,7 +39,12 @@ export interface ProductionChoices {
 }
 
 /** The text of the file, ending in a line break. */
-export function productionConfig({ origin, apiKeyFile, adminKeyFile }: ProductionChoices): string {
+export function productionConfig({
+  fleet = false,
+  origin,
+  apiKeyFile,
+  adminKeyFile,
+}: ProductionChoices): string {
   const values = {
     'server.cors_allowed_origins': [origin],
     'server.preview_access': 'signed',
@@ -35,6 +62,7 @@ export function productionConfig({ origin, apiKeyFile, adminKeyFile }: Productio
     'defaults.max_sandboxes': 50,
     'defaults.max_sandboxes_per_owner': 10,
     'defaults.spawn_overflow': 'queue',
+    'defaults.strict': true,
     'database.path': '/var/lib/svc/svc.db',
     'logging.format': 'json',
     'providers.default': 'container',
@@ -46,5 +74,5 @@ export function productionConfig({ origin, apiKeyFile, adminKeyFile }: Productio
     'providers.container.max_memory_mb': 2048,
     'providers.userspace.enabled': false,
   };
-  return sampleConfig(values, HEAD);
+  return sampleConfig(fleet ? { ...values, ...FLEET } : values, fleet ? FLEET_HEAD : HEAD);
 }

@@ -37,6 +37,7 @@ function keyText(key: ConfigKey, values: SampleValues): string {
 
 function lines(key: ConfigKey, value: unknown): string[] {
   const name = nameOf(key.path);
+  if (value === null) return [`# ${name}: ${yamlOf(key, key.default)}`];
   if (value !== undefined)
     return [`${name}${isSecretText(key) ? SECRET_FILE_SUFFIX : ''}: ${yamlOf(key, value)}`];
   if (key.secret && key.kind === 'map') return [`# ${name}: {}`];

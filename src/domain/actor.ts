@@ -6,6 +6,7 @@ export const SYSTEM_CAUSES = [
   'disconnected',
   'expired',
   'health',
+  'image',
   'lease',
   'prewarm',
   'preview',

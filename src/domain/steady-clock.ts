@@ -5,6 +5,8 @@ import type { Clock } from './ports.ts';
 export interface SteadyClock extends Clock {
   /** From now on `now` returns the time of the real clock. */
   follow(): void;
+  /** From now on `now` returns so much more, or less. */
+  move(ms: number): void;
 }
 
 export function steadyClock(real: Clock): SteadyClock {
@@ -12,6 +14,9 @@ export function steadyClock(real: Clock): SteadyClock {
   const follow = () => {
     ahead = real.now() - real.monotonic();
   };
+  const move = (ms: number) => {
+    ahead += ms;
+  };
   follow();
-  return { ...real, now: () => Math.round(real.monotonic() + ahead), follow };
+  return { ...real, now: () => Math.round(real.monotonic() + ahead), follow, move };
 }

@@ -3,6 +3,11 @@
 
 /** Absent from workers of earlier versions and with `worker.sessions: false`. */
 export const SESSIONS = 'sessions';
+/** As `provider/pulls`: the worker answers `worker.image` for this provider. */
+export const PULLS = 'pulls';
+
+export const canPull = ({ capabilities }: { capabilities: readonly string[] }, provider: string): boolean =>
+  capabilities.includes(`${provider}/${PULLS}`);
 
 /** What can be done inside a sandbox of `provider` on the worker; nothing without sessions. */
 export function workerCapabilities(
@@ -11,5 +16,6 @@ export function workerCapabilities(
 ): readonly string[] {
   if (!capabilities.includes(SESSIONS)) return [];
   const own = `${provider}/`;
-  return capabilities.filter((each) => each.startsWith(own)).map((each) => each.slice(own.length));
+  const all = capabilities.filter((each) => each.startsWith(own)).map((each) => each.slice(own.length));
+  return all.filter((each) => each !== PULLS);
 }

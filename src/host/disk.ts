@@ -71,7 +71,8 @@ export async function timeSyncs(folder: string, count: number): Promise<number[]
 }
 
 /**
- * A text that changes when the file is changed or replaced, without reading its content. Undefined if there is no file.
+ * Returns a text that identifies a file with its content: it differs after the file was changed or replaced. Reads no content.
+ * Undefined if the file does not exist.
  */
 export async function fileIdentity(path: string): Promise<string | undefined> {
   const facts = await stat(path).catch(() => undefined);

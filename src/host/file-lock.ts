@@ -8,9 +8,10 @@ const TAKEN = 1;
 
 /**
  * Locks the file that is open as `fd` for as long as this descriptor is open, by `svc-agent` at `program`. False when
- * another opening of the same file has the lock, by whatever name. Throws `unavailable` when it cannot be taken at all.
+ * another opening of the same file has the lock, by whatever name. Throws `unavailable`, whose subject is `what`, when it
+ * cannot be taken at all.
  */
-export async function lockFile(program: string, fd: number): Promise<boolean> {
+export async function lockFile(program: string, fd: number, what = 'The database file'): Promise<boolean> {
   const child = spawn(program, ['lock-file'], {
     stdio: [fd, 'ignore', 'ignore'],
     env: {},
@@ -18,16 +19,16 @@ export async function lockFile(program: string, fd: number): Promise<boolean> {
     killSignal: 'SIGKILL',
   });
   const code = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', (cause) => reject(notTaken(cause)));
+    child.once('error', (cause) => reject(notTaken(what, cause)));
     child.once('exit', resolve);
   });
   if (code === 0) return true;
   if (code === TAKEN) return false;
-  throw notTaken(new Error(`svc-agent lock-file ended with ${code}`));
+  throw notTaken(what, new Error(`svc-agent lock-file ended with ${code}`));
 }
 
-const notTaken = (cause: unknown) =>
-  new ServiceError('unavailable', 'The database file cannot be locked.', {
+const notTaken = (what: string, cause: unknown) =>
+  new ServiceError('unavailable', `${what} cannot be locked.`, {
     cause,
     remedy: 'Put it on a local disk. Check that the svc-agent in this package is executable.',
   });

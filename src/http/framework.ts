@@ -72,7 +72,7 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
     clientErrorHandler: (error, socket) => {
       const id = ids.uuid();
       logger.debug({ request_id: id, code: error.code }, 'Invalid HTTP request; closing the connection.');
-      answerAndClose(socket, parserFailure(error), id);
+      answerAndClose(socket, parserFailure(error, socket), id);
     },
     frameworkErrors: (error, given, answer) => {
       const [request, reply] = [given as FastifyRequest, answer as FastifyReply];

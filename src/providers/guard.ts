@@ -51,7 +51,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     make('destroy', new AbortController().signal, (signal) => provider.destroy(ref, signal)).catch(
       () => undefined,
     );
-  const { snapshots, presentImages } = provider;
+  const { snapshots, presentImages, readyImage, imageState } = provider;
   return {
     ...traitsOf(provider),
     describe: () => provider.describe(),
@@ -71,6 +71,18 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     },
     list: (signal) => make('list', signal, (inner) => provider.list(inner)),
     ...(presentImages && { presentImages: (signal) => make('list images', signal, presentImages) }),
+    // It has a limit of its own, and bounds what runs at once.
+    ...(readyImage && {
+      readyImage: (spec, signal) =>
+        readyImage(spec, signal).catch((error: unknown) => {
+          throw signal.aborted && error === signal.reason
+            ? error
+            : translated(provider.kind, 'pull an image', error);
+        }),
+    }),
+    ...(imageState && {
+      imageState: (spec, signal) => make('list images', signal, (inner) => imageState(spec, inner)),
+    }),
     ...(snapshots && { snapshots: (signal) => make('snapshots', signal, snapshots) }),
     // No deadline: a watch lasts as long as its listener.
     ...(provider.watch && { watch: (onEvent, signal) => watching(provider, onEvent, signal) }),
@@ -181,7 +193,11 @@ function tooSlow(name: string, operation: Operation): ServiceError {
   );
 }
 
-function translated(name: string, operation: Operation | 'watch', error: unknown): ServiceError {
+function translated(
+  name: string,
+  operation: Operation | 'watch' | 'pull an image',
+  error: unknown,
+): ServiceError {
   if (error instanceof ServiceError) return withoutPaths(error);
   return new ServiceError('provider_error', `Provider ${name} failed to ${operation}.`, {
     cause: error,

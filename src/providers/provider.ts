@@ -1,6 +1,9 @@
 // THE PROVIDER SEAM: creates, finds and destroys runtimes. Independent of HTTP, quotas, owners and the database.
 // Always used through guard.ts, which translates errors and enforces deadlines.
 import type { SandboxIo } from '../agent/io.ts';
+import type { ImageWish } from '../domain/image-policy.ts';
+import type { ImageState } from '../schema/admission.ts';
+import type { ImagePolicy } from '../schema/image-policy.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { Capability, Isolation, ProviderKind } from '../schema/provider.ts';
 
@@ -29,7 +32,7 @@ export interface RuntimeSpec {
    */
   deadline?: number | undefined;
   /** The account of the caller, for limits on concurrent work of one account. Not passed on. */
-  account?: string;
+  account?: string | undefined;
   /**
    * A VM of a pool, only with `hostsPools`. Its agent is uid 0 inside with exactly CAP_CHOWN, CAP_SETUID and CAP_SETGID;
    * uids 20000 to 59999 exist inside; `/workspaces` is writable for uid 0 only (0711), and nothing else is writable,
@@ -38,19 +41,35 @@ export interface RuntimeSpec {
   role?: 'pool';
   /** The lease under which another worker runs it. */
   lease?: Lease;
+  /** What the start does about a missing image; absent: `optional`. Providers without a store of ours use `present` alone. */
+  image_policy?: ImagePolicy | undefined;
   /** Reject the spawn, before anything is created, if the sandbox would differ from the request (domain/differences.ts). */
   strict?: boolean;
+}
+
+/** What of a spec decides about its image. */
+export type ImageSpec = Pick<RuntimeSpec, 'image' | 'image_policy' | 'account'>;
+
+/** Gets images into the store of this process, and knows what it has. */
+export interface ImageSource {
+  ready(wish: ImageWish, signal: AbortSignal): Promise<string[]>;
+  state(wish: ImageWish): Promise<ImageState>;
 }
 
 export interface Created {
   runtime_id: string;
   /** The image that runs. */
   image: string;
+  /** Digest of the image of the store that runs. */
+  image_digest?: string;
   memory_mb: number;
   vcpus: number;
   /** One sentence for each difference between the request and the sandbox. */
   warnings: string[];
 }
+
+/** A runtime, and what to report of it that is not a difference. */
+export type Started = Created & { notes?: string[] };
 
 export type RuntimeState = 'running' | 'stopped' | 'gone';
 
@@ -106,6 +125,16 @@ export interface Provider {
   refuseImage?(reference: string): void;
   /** Absent if it has no images of its own. Names of those that a start needs not download, newest first if it knows. */
   presentImages?(signal: AbortSignal): Promise<string[]>;
+  /**
+   * Absent if it starts from no image store. Pulls the image if the policy says so, and resolves with what the sandbox should
+   * report of that: no differences, so a strict start has them too. Nothing is created. The pull continues after an abort.
+   */
+  readyImage?(spec: ImageSpec, signal: AbortSignal): Promise<string[]>;
+  /**
+   * Present with `readyImage`. Whether a start would find its image, could pull it, or would be refused; undefined where it would
+   * run on the default root.
+   */
+  imageState?(spec: ImageSpec, signal: AbortSignal): Promise<ImageState | undefined>;
   /** Never throws; settles when `signal` aborts. */
   probe(signal: AbortSignal): Promise<ProbeReport>;
   /**

@@ -14,6 +14,9 @@ export const ADMISSION_REASONS = [
 ] as const;
 export type AdmissionReason = (typeof ADMISSION_REASONS)[number];
 
+export const IMAGE_STATES = ['present', 'pullable', 'refused'] as const;
+export type ImageState = (typeof IMAGE_STATES)[number];
+
 export const AdmissionDecision = Type.Object(
   {
     allowed: Type.Boolean({ description: 'This spawn would start now.' }),
@@ -34,6 +37,12 @@ export const AdmissionDecision = Type.Object(
     provider: Type.String({ description: 'The provider that would run it.' }),
     selected_worker_id: Type.Optional(Type.String({ description: 'The worker that would run it.' })),
     eligible_workers: Type.Integer({ description: 'Workers that could run it now.' }),
+    image_state: Type.Optional(
+      Type.Enum([...IMAGE_STATES], {
+        description:
+          'Whether the server has the image, would pull it, or would reject the spawn. Absent if another worker would run the sandbox, if the provider has no image store, or if it would run its default root with a warning.',
+      }),
+    ),
     queue_depth: Type.Integer({ description: 'Spawns in the queue.' }),
     max_spawn_queue: Type.Integer({ description: 'Capacity of the queue.' }),
   },

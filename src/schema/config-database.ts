@@ -7,12 +7,16 @@ export const DatabaseConfig = section('The database: a file, or a PostgreSQL dat
     defaultText: '/var/lib/svc/svc.db for root, else ~/.svc/svc.db',
   }),
   url: secret(
-    'The PostgreSQL database to use instead of a file, for example postgres://svc:PASSWORD@db1:5432,db2:5432/svc?sslmode=verify-full&sslrootcert=/etc/svc/db-ca.pem. Any of the hosts may be the primary. The server then runs no container, userspace or microvm sandboxes itself; `svc worker` does, also on the same host. Use one server for each database: servers that share one do not agree on the time yet.',
+    'The PostgreSQL database to use instead of a file, for example postgres://svc:PASSWORD@db1:5432,db2:5432/svc?sslmode=verify-full&sslrootcert=/etc/svc/db-ca.pem. Any of the hosts may be the primary. The server then runs no container, userspace or microvm sandboxes itself; `svc worker` does, also on the same host. Several servers may use one database.',
   ),
   pool: integer(10, 4, 100, 'Connections of one server to the PostgreSQL database.'),
   prepare: flag(
     true,
     'Use prepared statements; false for a pooler in front of PostgreSQL that does not keep them.',
+  ),
+  listen: flag(
+    true,
+    'Wake other servers by LISTEN and NOTIFY in PostgreSQL; false behind a pooler that does not pass notifications: servers then notice each other by polling, up to a second later.',
   ),
   require_sync_standby: flag(
     true,

@@ -2,7 +2,10 @@
 import { choice, duration, flag, integer, section } from './config-kinds.ts';
 
 export const RateLimitConfig = section('Rate limits; each caller has a token bucket.', {
-  enabled: flag(false, 'Limit calls, and failed authentications per address.'),
+  enabled: flag(
+    false,
+    'Limit calls, and failed authentications per address. Each of several servers counts the calls that it gets.',
+  ),
   requests_per_minute: integer(120, 1, 6_000_000, 'Sustained calls per minute.'),
   burst: integer(60, 1, 100_000, 'Calls allowed in a burst.'),
   key_by: choice(

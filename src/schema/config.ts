@@ -139,6 +139,11 @@ export const Config = section('svc configuration', {
       'auto',
       'Scheme of preview links: http or https on the default port, as served by a proxy in front; auto uses the scheme of the call.',
     ),
+    advertise_url: text(
+      '',
+      'URL at which operators reach this server itself, for example https://svc-1.internal, where several servers share a database; empty means http, the host name and the port.',
+      { pattern: '^(?:https?://[^\\s?#@]+)?$', maxLength: 300 },
+    ),
     preview_signing_key: secret('The key that signs links; if empty, a key is generated with the database.'),
     shutdown_timeout: duration('30s', 'How long a shutdown waits for calls in flight.'),
   }),
@@ -197,6 +202,10 @@ export const Config = section('svc configuration', {
       0,
       1_000_000,
       'Maximum number of active sandboxes of an owner without a quota; 0 means unlimited.',
+    ),
+    strict: flag(
+      false,
+      'Reject a spawn whose sandbox would differ from the request, unless the request sets strict to false.',
     ),
     spawn_overflow: choice(
       ['reject', 'queue'],

@@ -91,6 +91,46 @@ const WorkersNumbers = part({
 
 const LeasesNumbers = part({ total: count, active: count, expired: count }, 'Leases of remote workers.');
 
+const SharedNumbers = part(
+  {
+    outbox_events: Type.Integer({ minimum: 0, description: 'Stored events that no reader can see yet.' }),
+    outbox_age_seconds: Type.Number({ minimum: 0, description: 'Age of the oldest of them.' }),
+    standbys: Type.Integer({ minimum: 0, description: 'Standbys that are connected.' }),
+    waits_for_standby: Type.Boolean({ description: 'Whether commits wait for a standby.' }),
+    retries_refused_total: Type.Integer({
+      minimum: 0,
+      description: 'Operations that this server repeated because the database refused them.',
+    }),
+    retries_unknown_total: Type.Integer({
+      minimum: 0,
+      description: 'Operations that this server repeated because their answer was lost.',
+    }),
+  },
+  'The PostgreSQL database; absent with a database file.',
+);
+
+const ReplicasView = part(
+  {
+    id: Type.String({ description: 'This server.' }),
+    roles: Type.Record(Type.String(), Type.String(), {
+      description: 'The id of the server that has each role.',
+    }),
+    live: Type.Array(
+      part({
+        id: Type.String(),
+        url: Type.String(),
+        version: Type.String(),
+        started_at: Type.String({ format: 'date-time' }),
+        same_configuration: Type.Boolean({
+          description: 'Whether the settings that all servers must share equal those of this server.',
+        }),
+      }),
+    ),
+  },
+  'Servers that share the PostgreSQL database, this one first; absent with a database file.',
+);
+export type ReplicasView = Static<typeof ReplicasView>;
+
 const numbers = {
   generated_at: Type.String({ format: 'date-time' }),
   process: part({
@@ -103,7 +143,9 @@ const numbers = {
   store: part({
     status: Type.Enum(['ok', 'failed']),
     latency_ms: Type.Number(),
+    shared: Type.Optional(SharedNumbers),
   }),
+  replicas: Type.Optional(ReplicasView),
   providers: Type.Array(
     part({
       name: Type.String(),

@@ -23,6 +23,8 @@ export const EVENT_TYPES = [
   'spawn.queue_timeout',
   'quota.saved',
   'quota.deleted',
+  'image.pulled',
+  'image.failed',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

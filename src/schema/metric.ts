@@ -7,6 +7,8 @@ export interface MetricFamily {
   labels?: readonly string[];
   /** Upper bounds of a histogram, in seconds. */
   buckets?: readonly number[];
+  /** Counts rows of the database: of servers that share one, the maximum is true and not the sum. */
+  isShared?: true;
 }
 
 /** Requests and commands: from what the server alone needs to what a person waits for. */
@@ -21,6 +23,40 @@ export const METRICS = {
     type: 'gauge',
     help: 'Always 1; the labels name the version.',
     labels: ['version', 'node'],
+  },
+  svc_replica_info: {
+    type: 'gauge',
+    help: 'Always 1, where a PostgreSQL database is used; the label is the id of this server in it.',
+    labels: ['replica'],
+  },
+  svc_replicas: {
+    type: 'gauge',
+    help: 'Live servers that share the PostgreSQL database, this one included.',
+    isShared: true,
+  },
+  svc_role: {
+    type: 'gauge',
+    help: '1 if this server has the role: upkeep ends what has expired, desk admits queued spawns, warm keeps prewarmed sandboxes. One server should have each.',
+    labels: ['role'],
+  },
+  svc_database_up: {
+    type: 'gauge',
+    help: '1 while the database answers. While it is 0, families about its contents are absent.',
+  },
+  svc_database_retries_total: {
+    type: 'counter',
+    help: 'Database operations that were repeated: refused by PostgreSQL, or unknown because the answer was lost.',
+    labels: ['outcome'],
+  },
+  svc_outbox_depth: {
+    type: 'gauge',
+    help: 'Events in PostgreSQL that have no id yet, so that no reader sees them.',
+    isShared: true,
+  },
+  svc_outbox_age_seconds: {
+    type: 'gauge',
+    help: 'Age of the oldest of these events.',
+    isShared: true,
   },
   svc_http_request_duration_seconds: {
     type: 'histogram',
@@ -44,6 +80,7 @@ export const METRICS = {
     type: 'gauge',
     help: 'Sandboxes that have not ended.',
     labels: ['state', 'provider'],
+    isShared: true,
   },
   svc_admission_total: {
     type: 'counter',
@@ -53,6 +90,7 @@ export const METRICS = {
   svc_spawn_queue_depth: {
     type: 'gauge',
     help: 'Spawns in the queue.',
+    isShared: true,
   },
   svc_spawn_queue_capacity: {
     type: 'gauge',
@@ -78,11 +116,13 @@ export const METRICS = {
   svc_prewarm_wanted: {
     type: 'gauge',
     help: 'Prewarmed sandboxes that templates request.',
+    isShared: true,
   },
   svc_prewarm_sandboxes: {
     type: 'gauge',
     help: 'Prewarmed sandboxes: ready, or starting.',
     labels: ['state'],
+    isShared: true,
   },
   svc_prewarm_claims_total: {
     type: 'counter',
@@ -94,28 +134,47 @@ export const METRICS = {
     help: 'Prewarmed sandboxes: made, failed to start, or evicted to make room for a spawn.',
     labels: ['outcome'],
   },
+  svc_image_pulls_total: {
+    type: 'counter',
+    help: 'Pulls of images for spawns: pulled, unchanged (the store had what the tag leads to), or failed.',
+    labels: ['outcome'],
+  },
+  svc_image_pull_duration_seconds: {
+    type: 'histogram',
+    help: 'Duration of pulls that fetched an image.',
+    buckets: WAITS,
+  },
+  svc_image_fetched_bytes_total: {
+    type: 'counter',
+    help: 'Bytes of image layers that came from registries.',
+  },
   svc_workers: {
     type: 'gauge',
     help: 'Workers by status: online, draining, offline, or stale (no recent heartbeat). Includes local.',
     labels: ['status'],
+    isShared: true,
   },
   svc_worker_heartbeat_age_seconds: {
     type: 'gauge',
     help: 'Age of the oldest heartbeat among workers that are not offline.',
+    isShared: true,
   },
   svc_leases: {
     type: 'gauge',
     help: 'Leases of remote workers: active, or expired and not yet ended here.',
     labels: ['status'],
+    isShared: true,
   },
   svc_owner_quotas: {
     type: 'gauge',
     help: 'Owners with a quota of their own.',
+    isShared: true,
   },
   svc_owner_quota_overrides: {
     type: 'gauge',
     help: 'Owners whose quota overrides the limit.',
     labels: ['limit'],
+    isShared: true,
   },
   svc_rate_limit_requests_total: {
     type: 'counter',

@@ -2,7 +2,7 @@
 import type { BackupReport } from './db-report.ts';
 
 export interface RehearsalStep {
-  id: 'configuration' | 'doctor' | 'backup' | 'migration' | 'checks' | 'rows' | 'records';
+  id: 'configuration' | 'doctor' | 'backup' | 'scratch' | 'migration' | 'checks' | 'rows' | 'records';
   title: string;
   /** `skip`: a step before it failed. */
   status: 'pass' | 'warn' | 'fail' | 'skip';
@@ -22,6 +22,8 @@ export interface RehearsalReport {
   /** Schema versions of the database, and of this program; absent when the database could not be copied. */
   from_version?: number;
   to_version: number;
+  /** The dump of a PostgreSQL database that was left at `--backup-output`. */
+  dump?: { output: string; size_bytes: number; sha256: string };
   /** The checked backup that was left at `--backup-output`. */
   backup?: BackupReport;
   steps: RehearsalStep[];

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { actorField } from './actor.ts';
 import { WORKER_ID } from './config-kinds.ts';
 import { DESCRIBED, described } from './described.ts';
+import { PULL_POLICIES } from './image-policy.ts';
 import { SANDBOX_STATES } from './sandbox-states.ts';
 import { Cursor, duration, EnvValue, Image, Owner, PositiveDuration } from './text-rules.ts';
 import { workerLabels } from './worker-labels.ts';
@@ -42,6 +43,12 @@ export const Env = Type.Record(
     description: 'Environment variables: names of letters, digits and _, to 256 characters.',
   },
 );
+
+/** In a spawn and in a template. */
+export const Pull = Type.Enum([...PULL_POLICIES], {
+  description:
+    'Whether to pull the image: never, missing or always; at most what images.pull allows. Default: images.pull, but an image that is also defaults.image is not pulled.',
+});
 
 /** In a spawn and in a template. */
 const placement = {
@@ -91,6 +98,7 @@ export const SpawnRequest = Type.Object(
       }),
     ),
     ...placement,
+    pull: Type.Optional(Pull),
     strict: Type.Optional(
       Type.Boolean({
         description:

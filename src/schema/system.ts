@@ -55,7 +55,7 @@ export const Health = Type.Object(
     uptime: Type.Optional(Type.String()),
     uptime_seconds: Type.Optional(Type.Number()),
     checks: Type.Object(
-      { database: check, providers: check, workers: check },
+      { database: check, providers: check, workers: check, replicas: Type.Optional(check) },
       { additionalProperties: false },
     ),
     warnings: Type.Optional(

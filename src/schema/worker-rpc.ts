@@ -2,6 +2,7 @@
 // here, unlike elsewhere, so that the two sides may be one version apart.
 import { type Static, Type } from 'typebox';
 import { ERROR_CODES } from './error.ts';
+import { IMAGE_DIGEST, IMAGE_POLICIES } from './image-policy.ts';
 import { Lease } from './lease.ts';
 
 export const RPC_METHODS = [
@@ -10,6 +11,7 @@ export const RPC_METHODS = [
   'worker.destroy',
   'worker.renew_lease',
   'worker.shutdown',
+  'worker.image',
 ] as const;
 export type RpcMethod = (typeof RPC_METHODS)[number];
 
@@ -49,6 +51,7 @@ export const RpcSpawnParams = Type.Object({
     description: 'Remaining lifetime; the worker then ends the sandbox by itself.',
   }),
   network: Type.Optional(Type.Enum(['default', 'none'])),
+  image_policy: Type.Optional(Type.Enum([...IMAGE_POLICIES])),
   strict: Type.Optional(
     Type.Boolean({
       description: 'Reject with precondition_failed if the sandbox would differ from this.',
@@ -57,6 +60,25 @@ export const RpcSpawnParams = Type.Object({
 });
 export type RpcSpawnParams = Static<typeof RpcSpawnParams>;
 
+/** Before `worker.spawn`, where the worker may have to pull. `account` tells owners apart without naming them. */
+export const RpcImageParams = Type.Object({
+  provider,
+  image: Type.String({ minLength: 1, maxLength: 512 }),
+  image_policy: Type.Enum([...IMAGE_POLICIES]),
+  account: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+});
+export type RpcImageParams = Static<typeof RpcImageParams>;
+
+/** `pulling` means that the pull continues, and the call is repeated. `failed` has the code of the failure. */
+export const RpcImageResult = Type.Object({
+  state: Type.Enum(['ready', 'pulling', 'failed']),
+  pulled: Type.Optional(Type.Boolean({ description: 'True if the worker pulled it just now.' })),
+  code: Type.Optional(Type.Enum([...ERROR_CODES])),
+  message: Type.Optional(Type.String({ maxLength: 4096, description: 'For the log of the control plane.' })),
+  retry_after_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 3_600_000 })),
+});
+export type RpcImageResult = Static<typeof RpcImageResult>;
+
 export const RpcSpawnResult = Type.Object({
   sandbox_id: Type.String(),
   runtime_id: RuntimeId,
@@ -64,6 +86,7 @@ export const RpcSpawnResult = Type.Object({
   provider,
   worker_id: WorkerId,
   image: Type.Optional(Type.String({ pattern: '^[\\x21-\\x7e]{1,512}$' })),
+  image_digest: Type.Optional(Type.String({ pattern: IMAGE_DIGEST })),
   memory_mb: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_048_576 })),
   vcpus: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
   warnings: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 64 })),

@@ -2,7 +2,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import type { Random } from '../domain/ports.ts';
 import { withTimeout } from '../domain/timeout.ts';
-import { SESSIONS } from '../domain/worker-capabilities.ts';
+import { PULLS, SESSIONS } from '../domain/worker-capabilities.ts';
 import type { Provider } from '../providers/provider.ts';
 import { type Capacity, type HeartbeatBody, MOST_IMAGES, REPORTED_IMAGE } from '../schema/worker.ts';
 import type { HeartbeatAnswer } from './control-link.ts';
@@ -131,6 +131,7 @@ async function imagesOf(providers: readonly Provider[]): Promise<string[]> {
 function capabilitiesOf(providers: readonly Provider[], hasSessions: boolean): string[] {
   const all = new Set<string>(providers.flatMap(({ capabilities }) => capabilities));
   for (const { kind, capabilities } of providers) for (const each of capabilities) all.add(`${kind}/${each}`);
+  for (const { kind, readyImage } of providers) if (readyImage) all.add(`${kind}/${PULLS}`);
   if (hasSessions) all.add(SESSIONS);
   return [...all];
 }

@@ -5,6 +5,7 @@ import type { Lease } from '../schema/lease.ts';
 import { type Validator, validator } from '../schema/validator.ts';
 import {
   type RpcAnswer,
+  RpcImageParams,
   type RpcMethod,
   RpcRenewParams,
   RpcRequest,
@@ -13,6 +14,7 @@ import {
 } from '../schema/worker-rpc.ts';
 import { otherWorker } from './credential.ts';
 import { destroySandbox, sandboxStatus } from './ending.ts';
+import { readyImage } from './ready-image.ts';
 import { renewOnRequest } from './renewal.ts';
 import { spawnSandbox } from './spawn.ts';
 import type { WorkerParts } from './worker-parts.ts';
@@ -78,6 +80,10 @@ const RPC: Record<RpcMethod, Method> = {
     fault: checked(RpcRenewParams),
     run: (parts, { params, lease }, signal) =>
       renewOnRequest(parts, params as RpcRenewParams, { lease: required(lease), signal }),
+  },
+  'worker.image': {
+    fault: checked(RpcImageParams),
+    run: (parts, { params }, signal) => readyImage(parts, params as RpcImageParams, signal),
   },
   'worker.shutdown': {
     fault: () => undefined,

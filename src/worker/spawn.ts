@@ -67,7 +67,8 @@ interface Start {
 
 async function start(parts: WorkerParts, { params, lease, provider, terms }: Start): Promise<void> {
   const { sandboxes, clock } = parts;
-  const { sandbox_id: id, memory_mb, vcpus, image, network = 'default', strict = false } = params;
+  const { sandbox_id: id, memory_mb, vcpus, image, image_policy } = params;
+  const { network = 'default', strict = false } = params;
   const epoch = lease.generation;
   const first = { provider: provider.kind, epoch, state: 'starting', made: undefined } as const;
   const own = await sandboxes.begin(id, first, lease, terms);
@@ -75,7 +76,8 @@ async function start(parts: WorkerParts, { params, lease, provider, terms }: Sta
   own.abort = abort;
   const expires_at = own.record.sandbox_ends_at;
   const deadline = agentEnd(own);
-  const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at, strict, deadline };
+  const size = { memory_mb, vcpus, network };
+  const spec = { id, epoch, image, image_policy, ...size, expires_at, strict, deadline };
   // A start is not renewed: it must finish within its lease.
   const ms = own.leaseEnds - clock.monotonic();
   const error = () => new ServiceError('unavailable', 'The lease expired before the sandbox ran.');
@@ -97,8 +99,9 @@ async function start(parts: WorkerParts, { params, lease, provider, terms }: Sta
   }
 }
 
-function plain({ runtime_id, image, memory_mb, vcpus, warnings }: MadeRuntime): MadeRuntime {
-  return { runtime_id, image, memory_mb, vcpus, warnings };
+function plain({ runtime_id, image, image_digest, memory_mb, vcpus, warnings }: MadeRuntime): MadeRuntime {
+  const digest = image_digest === undefined ? {} : { image_digest };
+  return { runtime_id, image, ...digest, memory_mb, vcpus, warnings };
 }
 
 function resultOf({ id }: WorkerParts, held: WorkerSandbox | undefined): RpcSpawnResult {

@@ -67,6 +67,8 @@ export interface ControlPlane {
   ledger: ByteLedger;
   /** Reconciles, starts the timers and begins to serve. Never fails because a provider is down. */
   start(): Promise<void>;
+  /** The address that the server listens on, as `http://host:port`. */
+  listening(address: string): void;
   /** Refuses queued and new spawns: the first step of a stop. */
   drain(): void;
   /** Ends background work and open sessions; sandboxes live on. */

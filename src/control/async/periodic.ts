@@ -18,13 +18,22 @@ export class Periodic {
 
   /** Resolves after the first run. */
   start(): Promise<void> {
+    this.#timer?.cancel();
     this.#running = this.#work().finally(() => this.startLater());
     return this.#running;
   }
 
   /** The first run comes after the interval. */
   startLater(): void {
+    this.#timer?.cancel();
     if (!this.#stopped) this.#timer = this.#clock.after(this.#everyMs, () => void this.start());
+  }
+
+  /** Does not wait for the interval, only for the current run. */
+  startSoon(): void {
+    void this.#running.then(() => {
+      if (!this.#stopped) void this.start();
+    });
   }
 
   /** Resolves when the current run has settled. */

@@ -100,7 +100,7 @@ export class KeyRing implements NamedKeys {
     this.#timer?.cancel();
     await this.#work;
     await this.#storeUses().catch((err: unknown) =>
-      this.#deps.logger.warn({ err }, 'Could not store the last uses of keys.'),
+      this.#deps.logger.warn({ err }, 'Could not store the last uses of keys; they are lost.'),
     );
   }
 

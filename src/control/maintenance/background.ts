@@ -11,13 +11,13 @@ import type { Settings } from '../records/settings.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
 import type { LivenessChecker } from '../runtime/liveness.ts';
+import type { OpenOutcomes } from '../runtime/open-outcomes.ts';
 import type { Replicas } from '../runtime/replicas.ts';
 import type { Roles } from '../runtime/roles.ts';
 import type { Runtime } from '../runtime/runtimes.ts';
 import type { AuditTrail } from '../system/audit.ts';
 import type { BucketRateLimits } from '../system/rate-limits.ts';
 import type { LeaseMonitor } from '../workers/lease-monitor.ts';
-import type { ClockWatch } from './clock-watch.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { Reaper } from './reaper.ts';
 import type { Reconciler } from './reconcile.ts';
@@ -27,12 +27,22 @@ const PREWARM_RETRY_MS = 30_000;
 /** How long a start waits for the first comparison, and a stop for running work. */
 const SETTLE_MS = 5000;
 
+/** Keeps the time of the control plane. */
+export interface Timekeeper {
+  /** Resolves when stored stamps can be compared with the time. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** What an operator should know about the clocks. */
+  warnings(): string[];
+}
+
 export interface BackgroundDeps {
   keyRing: KeyRing;
   replicas: Replicas;
   roles: Roles;
-  clockWatch: ClockWatch;
+  timekeeper: Timekeeper;
   reaper: Reaper;
+  openOutcomes: OpenOutcomes;
   reconciler: Reconciler;
   runtimeWatch: RuntimeWatch;
   liveness: LivenessChecker;
@@ -60,16 +70,21 @@ export class Background {
     this.#deps = deps;
   }
 
-  /** Resolves after the first comparison, or when that takes too long: it then continues in the background. */
+  /**
+   * Resolves after the first comparison, or when that takes too long: it then continues in the background. Rejects when the time
+   * of a shared store cannot be read.
+   */
   async start(): Promise<void> {
     const deps = this.#deps;
+    const timed = deps.timekeeper.start();
     const compared = async () => {
+      await timed;
       await deps.replicas.start();
-      await deps.clockWatch.start();
       if (this.#stopped) return;
       deps.roles.watch('upkeep', { gained: () => this.#gained() });
       deps.reaper.start();
       deps.housekeeping.start();
+      deps.openOutcomes.start();
       deps.runtimeWatch.start();
       await deps.vms.start();
       if (this.#stopped) return;
@@ -77,6 +92,7 @@ export class Background {
     };
     deps.rates.start();
     const inTime = this.#within(compared());
+    await timed;
     await deps.keyRing.start();
     if (!(await inTime))
       deps.logger.warn({}, 'A provider is slow to list its runtimes; serving without waiting for it.');
@@ -88,7 +104,7 @@ export class Background {
     const deps = this.#deps;
     this.#stopped = true;
     this.#timer?.cancel();
-    const watches = [deps.clockWatch, deps.leaseMonitor, deps.runtimeWatch];
+    const watches = [deps.timekeeper, deps.openOutcomes, deps.leaseMonitor, deps.runtimeWatch];
     const parts = [deps.reaper, deps.housekeeping, deps.localWorker, deps.destroyer, deps.prewarm];
     const over = [...watches, ...parts].map((part) => part.stop());
     const resigned = deps.roles.resign();

@@ -50,6 +50,11 @@ export class ClockWatch {
     return this.#looks.stop();
   }
 
+  /** None: the clock of the machine is followed. */
+  warnings(): string[] {
+    return [];
+  }
+
   async #look(): Promise<void> {
     const { store, clock, logger } = this.#deps;
     try {

@@ -104,7 +104,10 @@ export class RuntimeWatch {
       const ids = await this.#concerned(provider, id, epoch);
       await Promise.all(ids.map((one) => liveness.check(one)));
     } catch (error) {
-      logger.warn({ sandbox_id: id, err: error }, 'Could not check a sandbox after a runtime event.');
+      logger.warn(
+        { sandbox_id: id, err: error },
+        'Could not check a sandbox after a runtime event; the next reconciliation checks it.',
+      );
     }
   }
 

@@ -1,11 +1,37 @@
 // Converts readings to Prometheus gauges, and to the counters that are counted elsewhere.
 import type { MetricsBody } from '../../schema/diagnostics.ts';
+import type { GaugeName } from '../../schema/metric.ts';
+import { ROLES } from '../../store/seam/replicas.ts';
 import type { SandboxGroup } from '../../store/store.ts';
 import type { Metrics } from './metrics.ts';
 import type { Readings } from './readings.ts';
 
-/** Replaces the values of the last readings. */
-export function exposeReadings(metrics: Metrics, { body, groups }: Readings): void {
+/** Gauges of what the database says: without an answer they have no values rather than old ones. */
+const OF_DATABASE: readonly GaugeName[] = [
+  'svc_sandboxes',
+  'svc_owner_quotas',
+  'svc_owner_quota_overrides',
+  'svc_spawn_queue_depth',
+  'svc_workers',
+  'svc_worker_heartbeat_age_seconds',
+  'svc_leases',
+  'svc_prewarm_wanted',
+  'svc_prewarm_sandboxes',
+  'svc_outbox_depth',
+  'svc_outbox_age_seconds',
+  'svc_replicas',
+  'svc_role',
+];
+
+/** Replaces the values of the last readings; `undefined`: the database did not answer. */
+export function exposeReadings(metrics: Metrics, readings: Readings | undefined): void {
+  metrics.set('svc_database_up', plain(readings ? 1 : 0));
+  if (!readings) {
+    for (const name of OF_DATABASE) metrics.set(name, []);
+    return;
+  }
+  const { body, groups } = readings;
+  exposeReplicas(metrics, body);
   exposeSandboxes(metrics, groups);
   exposeQuotas(metrics, body.quotas);
   exposeScheduler(metrics, body.scheduler);
@@ -16,6 +42,20 @@ export function exposeReadings(metrics: Metrics, { body, groups }: Readings): vo
   const up = body.providers.map(({ name, healthy }) => [name, Number(healthy)]);
   metrics.set('svc_provider_up', by('provider', Object.fromEntries(up)));
   metrics.set('svc_event_subscribers', plain(body.events.subscribers));
+}
+
+/** Only where several servers may share the database. */
+function exposeReplicas(metrics: Metrics, { replicas, store: { shared } }: MetricsBody): void {
+  if (shared) {
+    metrics.set('svc_outbox_depth', plain(shared.outbox_events));
+    metrics.set('svc_outbox_age_seconds', plain(shared.outbox_age_seconds));
+  }
+  if (!replicas) return;
+  const { id, roles, live } = replicas;
+  const held = ROLES.map((role) => [role, Number(roles[role] === id)]);
+  metrics.set('svc_replica_info', by('replica', { [id]: 1 }));
+  metrics.set('svc_replicas', plain(live.length));
+  metrics.set('svc_role', by('role', Object.fromEntries(held)));
 }
 
 function exposeSandboxes(metrics: Metrics, groups: readonly SandboxGroup[]): void {
@@ -82,5 +122,5 @@ function exposeBuffers(metrics: Metrics, buffers: MetricsBody['buffers']): void 
 const plain = (value: number) => [{ labels: {}, value }];
 
 /** One sample for each value of a family with one label. */
-const by = <L extends string>(label: L, values: Record<string, number>) =>
+export const by = <L extends string>(label: L, values: Record<string, number>) =>
   Object.entries(values).map(([name, value]) => ({ labels: { [label]: name } as Record<L, string>, value }));

@@ -2,14 +2,17 @@
 import type { LiveConfig } from '../../domain/live-config.ts';
 import type { Diagnostics } from '../../schema/diagnostics.ts';
 import { REMEDIATION } from '../../schema/remediation.ts';
+import type { SharedDatabase } from '../../store/seam/shared-database.ts';
 import type { MetricViews } from '../api/system.ts';
-import { exposeReadings } from './exposed.ts';
+import { by, exposeReadings } from './exposed.ts';
 import type { Metrics } from './metrics.ts';
 import type { Instruments } from './readings.ts';
 
 export interface MetricViewDeps {
   metrics: Metrics;
   instruments: Instruments;
+  /** The database, where several servers use it. */
+  shared: SharedDatabase | undefined;
   config: LiveConfig;
   version: string;
   /** Masks secrets. */
@@ -19,14 +22,17 @@ export interface MetricViewDeps {
 }
 
 export function metricViews(deps: MetricViewDeps): MetricViews {
-  const { metrics, instruments, version, redact } = deps;
+  const { metrics, instruments, shared, version, redact } = deps;
   metrics.set('svc_build_info', [{ labels: { version, node: process.version }, value: 1 }]);
   return {
     request: ({ route, method, status, seconds }) =>
       metrics.observe('svc_http_request_duration_seconds', { route, method, status }, seconds),
     body: async () => (await instruments.read()).body,
     text: async () => {
-      exposeReadings(metrics, await instruments.read());
+      // What is counted in this process is shown also while the database does not answer.
+      const readings = await instruments.read().catch(() => undefined);
+      exposeReadings(metrics, readings);
+      if (shared) metrics.setTotals('svc_database_retries_total', by('outcome', shared.repetitions()));
       return metrics.text();
     },
     diagnostics: async ({ logs }) => {

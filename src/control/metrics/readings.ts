@@ -11,6 +11,7 @@ import type { PrewarmStats } from '../prewarm/prewarm.ts';
 import type { QueueStats } from '../queue/queue.ts';
 import type { QueueSettings } from '../records/settings.ts';
 import type { Probes } from '../runtime/probes.ts';
+import type { Replicas } from '../runtime/replicas.ts';
 import type { WorkerStats } from '../workers/worker-stats.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -26,10 +27,11 @@ export interface ReadingDeps {
   /** The number of event readers. */
   readers(): number;
   queue: { stats(): Promise<QueueStats> };
-  prewarm: { stats(): PrewarmStats };
+  prewarm: { stats(): Promise<PrewarmStats> };
   rates: { stats(): RateStats };
   ledger: ByteLedger;
   workerStats: WorkerStats;
+  replicas: Pick<Replicas, 'view'>;
   settings: { queue: QueueSettings };
   clock: Clock;
 }
@@ -52,7 +54,7 @@ export class Instruments {
   /** Rejects when the database does not answer. */
   async read(): Promise<Readings> {
     const { clock, prewarm, rates, ledger } = this.#deps;
-    const [store, groups, quotas, providers, events, operations, fleet, scheduler] = await Promise.all([
+    const [store, groups, quotas, providers, events, operations, fleet, scheduler, warm] = await Promise.all([
       this.#store(),
       this.#groups(),
       this.#deps.store.quotas.summary(),
@@ -61,7 +63,9 @@ export class Instruments {
       operationsOf(this.#deps.metrics),
       this.#deps.workerStats(),
       schedulerNumbers(this.#deps),
+      prewarm.stats(),
     ]);
+    const replicas = this.#deps.replicas.view();
     const generated_at = new Date(clock.now()).toISOString();
     const sandboxes = sandboxCounts(groups);
     return {
@@ -70,11 +74,12 @@ export class Instruments {
         generated_at,
         process: this.#process(),
         store,
+        ...(replicas && { replicas }),
         providers,
         sandboxes,
         scheduler,
         ...fleet,
-        prewarm: prewarm.stats(),
+        prewarm: warm,
         quotas,
         rate_limit: rates.stats(),
         buffers: ledger.stats(),
@@ -100,7 +105,9 @@ export class Instruments {
     const { store, clock } = this.#deps;
     const began = clock.monotonic();
     await store.ping();
-    return { status: 'ok', latency_ms: Math.round((clock.monotonic() - began) * 10) / 10 };
+    const latency_ms = Math.round((clock.monotonic() - began) * 10) / 10;
+    const shared = await sharedNumbers(store);
+    return { status: 'ok', latency_ms, ...(shared && { shared }) };
   }
 
   #groups(): Promise<SandboxGroup[]> {
@@ -142,6 +149,12 @@ export class Instruments {
     const stored_total = totals.reduce((sum, { value }) => sum + value, 0);
     return { subscribers: readers(), stored_total, oldest_id: oldest, newest_id: newest };
   }
+}
+
+async function sharedNumbers({ shared }: Store): Promise<MetricsBody['store']['shared']> {
+  if (!shared) return undefined;
+  const { refused, unknown } = shared.repetitions();
+  return { ...(await shared.state()), retries_refused_total: refused, retries_unknown_total: unknown };
 }
 
 async function schedulerNumbers({

@@ -118,16 +118,23 @@ export class Prewarm {
     return displacedBy(this.#deps, stock, row, limits);
   }
 
-  /** Ready ones by worker: of a template by its key, or of all. */
-  readyBy(template?: string): Record<string, number> {
-    const by: Record<string, number> = {};
-    for (const { row } of this.#replenisher.stock.in('ready'))
-      if (template === undefined || row.template === template)
-        by[row.worker_id] = (by[row.worker_id] ?? 0) + 1;
-    return by;
+  /** Reads which are ready now, in all replicas; the function counts them by worker: of a template by its key, or of all. */
+  async readyNow(): Promise<(template?: string) => Record<string, number>> {
+    const { claims, stock } = this.#replenisher;
+    await claims.refresh();
+    const rows = stock.in('ready').map(({ row }) => row);
+    return (template) => {
+      const by: Record<string, number> = {};
+      for (const row of rows)
+        if (template === undefined || row.template === template)
+          by[row.worker_id] = (by[row.worker_id] ?? 0) + 1;
+      return by;
+    };
   }
 
-  stats(): PrewarmStats {
+  /** Sandboxes are those of all replicas; what is counted in total is of this process. */
+  async stats(): Promise<PrewarmStats> {
+    const by_worker = (await this.readyNow())();
     const { stock, wanted, totals } = this.#replenisher;
     return {
       wanted: [...wanted.values()].reduce((sum, { count }) => sum + count, 0),
@@ -138,7 +145,7 @@ export class Prewarm {
       made_total: totals.made,
       failed_total: totals.failed,
       evicted_total: this.#totals.evicted,
-      by_worker: this.readyBy(),
+      by_worker,
     };
   }
 

@@ -6,11 +6,11 @@ import { MAX_DURATION_MS } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { imageForms } from '../../domain/image-name.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { Created } from '../../providers/provider.ts';
+import type { Started } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../../store/seam/prewarmed.ts';
 import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
-import type { Runtime, Runtimes } from '../runtime/runtimes.ts';
+import { createHere, type Runtime, type Runtimes } from '../runtime/runtimes.ts';
 import { runSetup, type SetupDeps } from '../runtime/setup.ts';
 import { isLocal } from '../spawn/choose.ts';
 import type { Fleet } from '../workers/fleet.ts';
@@ -43,7 +43,7 @@ export async function startPrewarmed(
   const { signal } = entry.abort;
   signal.throwIfAborted();
   entry.row = await reserved(deps, want, entry.row, most);
-  const { warnings, ...created } = await create(deps, want, entry.row, signal);
+  const { warnings, notes: _notes, ...created } = await create(deps, want, entry.row, signal);
   const made: PrewarmedRecord = { ...entry.row, ...created, state: 'ready', warnings };
   await runSetup(deps, { ...made, env: want.env }, want.setup, signal);
   const lease = await deps.sessions.acquire(made, signal);
@@ -75,15 +75,19 @@ function create(
   { plan, provider }: Want,
   { id, epoch, memory_mb, vcpus, network, worker_id }: PrewarmedRecord,
   signal: AbortSignal,
-): Promise<Created> {
+): Promise<Started> {
   const expires_at = new Date(clock.now() + MAX_DURATION_MS).toISOString();
   const planned = plan(clock.now());
-  const { image, row } = planned;
+  const { image, image_policy, row } = planned;
   if (worker_id === LOCAL_WORKER)
-    return provider.create({ id, epoch, image, memory_mb, vcpus, network, expires_at }, signal);
+    return createHere(
+      provider,
+      { id, epoch, image, image_policy, memory_mb, vcpus, network, expires_at },
+      signal,
+    );
   // The processors of this host do not limit a worker.
   const placed = { ...row, id, epoch, worker_id, expires_at, vcpus: planned.vcpus };
-  return runtimes.create({ row: placed, image, strict: false }, signal);
+  return runtimes.create({ row: placed, image, image_policy, strict: false }, signal);
 }
 
 /** Resolves when nothing of it is left. Idempotent. */

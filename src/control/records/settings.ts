@@ -6,6 +6,7 @@ import type { LiveConfig } from '../../domain/live-config.ts';
 import type { PoolLimits } from '../../domain/pool.ts';
 import { effectiveLimits, type OwnerLimits } from '../../domain/quota.ts';
 import type { Config } from '../../schema/config.ts';
+import type { PullPolicy } from '../../schema/image-policy.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { QuotaStore } from '../../store/seam/quotas.ts';
 import type { ViewSettings } from './views.ts';
@@ -16,6 +17,12 @@ const SHORTEST_RECONCILE_MS = 1000;
 export interface Settings extends ViewSettings, Limits {
   enforce_owner: boolean;
   image: string;
+  /** Whether spawns pull images. */
+  pull: PullPolicy;
+  /** How long a spawn waits for a pull. */
+  spawnWaitMs: number;
+  /** Whether a spawn is strict that does not say. */
+  strict: boolean;
   memory_mb: number;
   vcpus: number;
   ttlMs: number;
@@ -55,7 +62,7 @@ export interface QueueSettings {
 
 /** Throws `bad_request` for a duration that the configuration loader would have rejected. */
 export function controlSettings(config: LiveConfig): Settings {
-  const { server, auth, audit, defaults, database, providers, pool } = config.current();
+  const { server, auth, audit, defaults, database, images, providers, pool } = config.current();
   let limits = limitsFrom(defaults);
   config.onChange((next) => {
     limits = limitsFrom(next.defaults);
@@ -69,6 +76,9 @@ export function controlSettings(config: LiveConfig): Settings {
     enforce_owner: auth.enforce_owner,
     preview_domain: server.preview_domain,
     image,
+    pull: images.pull,
+    spawnWaitMs: parseDuration(images.spawn_wait, 'images.spawn_wait'),
+    strict: defaults.strict,
     memory_mb,
     vcpus,
     ttlMs: parseDuration(defaults.ttl, 'defaults.ttl'),

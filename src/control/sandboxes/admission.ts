@@ -24,7 +24,7 @@ import type { SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LimitsOf, QueueSettings, Settings } from '../records/settings.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
-import { planSpawn, spawnOwner } from '../spawn/plan.ts';
+import { planSpawn, type SpawnPlan, spawnOwner } from '../spawn/plan.ts';
 import { placementOf, refuseLocally } from '../spawn/reserve.ts';
 import { type FullRequest, withTemplate } from '../spawn/template-request.ts';
 
@@ -44,13 +44,25 @@ export async function admissionOf(
   request: SpawnRequest,
   caller: Caller,
 ): Promise<Shown> {
+  const { plan, ...decision } = await decided(deps, request, caller);
+  const { selected_worker_id: on, provider } = decision;
+  if (on !== LOCAL_WORKER || !plan) return decision;
+  const { image, image_policy } = plan;
+  const { signal } = new AbortController();
+  const image_state = await deps.providers.get(provider).imageState?.({ image, image_policy }, signal);
+  return image_state === undefined ? decision : { ...decision, image_state };
+}
+
+type Decided = Shown & { plan?: SpawnPlan | undefined };
+
+async function decided(deps: AdmissionDeps, request: SpawnRequest, caller: Caller): Promise<Decided> {
   const { settings, sandboxes } = deps;
   const full = await withTemplate(deps.templates, request, spawnOwner(request, caller, settings));
   const queue = { ...settings.queue, ...(await deps.queue.stats()) };
   const asksNetwork = request.network === 'default';
-  const { wanted, limits, others } = await questionOf(deps, { ...full, asksNetwork }, caller);
+  const { wanted, limits, others, plan: first } = await questionOf(deps, { ...full, asksNetwork }, caller);
   const decision = await sandboxes.admission(wanted, limits);
-  if (!isPlaceless(decision)) return shown(wanted.provider, decision, queue);
+  if (!isPlaceless(decision)) return { ...shown(wanted.provider, decision, queue), plan: first };
   let best = { provider: wanted.provider, decision };
   const image = full.request.image ?? settings.image;
   const plan = { setup: full.setup, demand: demandOf(full.request), image };
@@ -59,7 +71,7 @@ export async function admissionOf(
     const placement = placementOf(deps, plan, provider);
     const next = { ...wanted, provider: provider.kind };
     const answer = await sandboxes.admission(next, { ...settings.limits(provider.kind), placement });
-    if (answer.allowed) return shown(provider.kind, answer, queue);
+    if (answer.allowed) return { ...shown(provider.kind, answer, queue), plan: first };
     if (betterDenial(best.decision, answer) === answer) best = { provider: provider.kind, decision: answer };
   }
   return shown(best.provider, best.decision, queue);
@@ -70,7 +82,12 @@ async function questionOf(
   deps: AdmissionDeps,
   { request, setup, asksNetwork }: FullRequest & { asksNetwork: boolean },
   caller: Caller,
-): Promise<{ wanted: AdmissionRequest; limits: AdmissionLimits; others(): Promise<Provider[]> }> {
+): Promise<{
+  wanted: AdmissionRequest;
+  limits: AdmissionLimits;
+  others(): Promise<Provider[]>;
+  plan?: SpawnPlan;
+}> {
   const { settings, cpus, clock } = deps;
   const owner_id = spawnOwner(request, caller, settings);
   const limits = await deps.limitsOf(owner_id);
@@ -85,6 +102,7 @@ async function questionOf(
       wanted: requestOfRow(plan.row),
       limits: { ...settings.limits(provider.kind), placement },
       others: () => alternatives(deps, request.provider, provider),
+      plan,
     };
   } catch (error) {
     const { code } = asServiceError(error);

@@ -113,7 +113,7 @@ async function moveFrom(
       await pass(deps, restored).catch((err: unknown) =>
         deps.logger.info(
           { sandbox_id: row.id, err },
-          'Could not restore the earlier end of a sandbox in its agent.',
+          'Could not pass the restored end of a sandbox to its agent; the server ends the sandbox at that time.',
         ),
       );
     throw error;

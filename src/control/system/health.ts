@@ -12,6 +12,7 @@ import type { Health } from '../../schema/system.ts';
 import { type CommitSpeed, SLOW_COMMIT_MS, type Store } from '../../store/store.ts';
 import type { HealthViews } from '../api/system.ts';
 import type { Probes } from '../runtime/probes.ts';
+import type { Replicas } from '../runtime/replicas.ts';
 import type { Fleet } from '../workers/fleet.ts';
 import type { WorkerStats } from '../workers/worker-stats.ts';
 
@@ -28,9 +29,11 @@ export interface HealthDeps {
   providers: ProviderSet;
   probes: Probes;
   clock: Clock;
+  timekeeper: { warnings(): string[] };
   version: string;
   workerStats: WorkerStats;
   fleet: Pick<Fleet, 'accepting'>;
+  replicas: Pick<Replicas, 'view'>;
   config: LiveConfig<Pick<Config, 'auth' | 'pool'>>;
   host: { kernel?: string };
   settings: { defaultProvider: string };
@@ -60,16 +63,20 @@ export function healthViews(deps: HealthDeps): HealthViews {
       };
     },
     health: async (full) => {
-      const [database, providers, workers] = await Promise.all([
+      const [database, providers, workers, replicas] = await Promise.all([
         timed(deps, databaseCheck),
         timed(deps, providerCheck),
         timed(deps, workerCheck),
+        timed(deps, replicaCheck),
       ]);
-      const checks = { database, providers, workers };
+      const shared = deps.replicas.view() ? { replicas } : {};
+      const checks = { database, providers, workers, ...shared };
       const isWell = Object.values(checks).every((check) => check.status === 'ok');
       const status = isWell ? 'ok' : 'degraded';
-      const words = { database: word(database), providers: word(providers), workers: word(workers) };
-      if (!full) return { status, checks: words };
+      if (!full) {
+        const words = { database: word(database), providers: word(providers), workers: word(workers) };
+        return { status, checks: words };
+      }
       const warnings = await warningsOf(deps);
       const uptime_seconds = Math.floor(uptimeMs() / 1000);
       return { status, ...about(), uptime_seconds, checks, ...(warnings.length > 0 && { warnings }) };
@@ -77,9 +84,9 @@ export function healthViews(deps: HealthDeps): HealthViews {
   };
 }
 
-/** The warnings of the configuration and of the VMs of a pool, which only their kernel knows. */
-async function warningsOf({ config, host, store }: HealthDeps): Promise<string[]> {
-  const given = configWarnings(config.current(), host.kernel ?? '');
+/** The warnings of the configuration, of the clocks, and of the VMs of a pool, which only their kernel knows. */
+async function warningsOf({ config, host, store, timekeeper }: HealthDeps): Promise<string[]> {
+  const given = [...configWarnings(config.current(), host.kernel ?? ''), ...timekeeper.warnings()];
   if (!config.current().pool.enabled) return given;
   // The database check reports a database that does not answer.
   const vms = await store.pool.all().catch(() => []);
@@ -142,6 +149,19 @@ async function workerCheck({ workerStats }: HealthDeps): Promise<Outcome> {
   const { stale } = stats.workers;
   if (stale === 0) return { status: 'ok' };
   return { status: 'degraded', message: `Workers without a recent heartbeat: ${stale}.` };
+}
+
+/** Servers that share the database must agree on most settings. */
+async function replicaCheck({ replicas }: HealthDeps): Promise<Outcome> {
+  const live = replicas.view()?.live ?? [];
+  const others = live.filter(({ same_configuration }) => !same_configuration);
+  if (others.length === 0)
+    return { status: 'ok', message: `Servers that share the database: ${live.length}.` };
+  const names = others.map(({ id, url }) => `${id} (${url})`).join(', ');
+  return {
+    status: 'degraded',
+    message: `The configuration of these servers differs from this one: ${names}.`,
+  };
 }
 
 async function providerCheck(deps: HealthDeps): Promise<Outcome> {

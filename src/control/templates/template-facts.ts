@@ -15,13 +15,23 @@ import type { Settings } from '../records/settings.ts';
 export interface TemplateRules {
   settings: Settings;
   providers: Pick<ProviderSet, 'get' | 'all'>;
+  /** `offered`: the kinds of provider that workers have. */
+  fleet: { offered(): Promise<ReadonlySet<string>> };
 }
 
-/** Throws `bad_request`, `not_found` (provider), `resource_limit` for a ttl or prewarm over its maximum. */
+/** Throws `not_found` if neither this server nor a worker has the provider. */
+export async function refuseUnknownProvider(
+  { provider }: Pick<TemplateUpdate, 'provider'>,
+  { providers, fleet }: TemplateRules,
+): Promise<void> {
+  if (provider === undefined || providers.all.some(({ kind }) => kind === provider)) return;
+  if (!(await fleet.offered()).has(provider)) providers.get(provider);
+}
+
+/** Throws `bad_request`, `resource_limit` for a ttl or prewarm over its maximum. */
 export function templateFacts(request: TemplateUpdate, rules: TemplateRules): TemplateFacts {
-  const { settings, providers } = rules;
+  const { settings } = rules;
   const { description, provider, network, metadata = {}, env = {}, setup = [], prewarm = 0 } = request;
-  if (provider !== undefined) providers.get(provider);
   const image = parseImage(request.image, 'image');
   refuseNowhere(image, provider, rules);
   checkEnv(env);

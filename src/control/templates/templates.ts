@@ -23,7 +23,7 @@ import type { Templates } from '../api/templates.ts';
 import type { Settings } from '../records/settings.ts';
 import type { Spawner } from '../spawn/spawn.ts';
 import { knownTemplate, unknownTemplate } from '../spawn/template-request.ts';
-import { type TemplateRules, templateFacts } from './template-facts.ts';
+import { refuseUnknownProvider, type TemplateRules, templateFacts } from './template-facts.ts';
 import { templatePage } from './template-page.ts';
 
 const PAGE = 1000;
@@ -37,10 +37,12 @@ export interface TemplatesDeps extends TemplateRules {
   spawner: Pick<Spawner, 'spawn'>;
   clock: Clock;
   /** Called when the templates that are prewarmed may have changed. */
-  templateChanged(): void;
-  /** The ready sandboxes of a template by worker. */
-  readyOf(template: TemplateKey): Record<string, number>;
+  templateChanged(name: string): void;
+  /** Reads which sandboxes are ready; the function counts those of a template by worker. */
+  readyNow(): Promise<ReadyOf>;
 }
+
+type ReadyOf = (template: TemplateKey) => Record<string, number>;
 
 export function templates(deps: TemplatesDeps): Templates {
   const { templates: store, settings, spawner, clock, templateChanged } = deps;
@@ -48,14 +50,17 @@ export function templates(deps: TemplatesDeps): Templates {
   return {
     list: async (query, caller, hold) => listTemplates(deps, query, caller, hold),
     get: async (name, caller) =>
-      readView(deps, await knownTemplate(store, meantBy(settings, caller, name)), caller),
+      (
+        await readViews(deps, [await knownTemplate(store, meantBy(settings, caller, name))], caller)
+      )[0] as Template,
     create: async (request, caller) => {
+      await refuseUnknownProvider(request, deps);
       const key = ownedKey(request.name, ownerOfNew(settings, caller));
       const created_at = now();
       const stamps = { created_at, updated_at: created_at };
       const template = { ...key, version: 1, ...templateFacts(request, deps), ...stamps };
       await store.create(template, LIMITS);
-      templateChanged();
+      templateChanged(key.name);
       return templateView(template, caller);
     },
     update: async (name, request, caller, { versions }) => {
@@ -71,14 +76,14 @@ export function templates(deps: TemplatesDeps): Templates {
           remedy: 'Get the current template and repeat the change.',
           details: { version: replaced.version },
         });
-      templateChanged();
+      templateChanged(name);
       return templateView(replaced.template, caller);
     },
     delete: async (name, caller) => {
       const template = await knownTemplate(store, meantBy(settings, caller, name));
       refuseChange(settings, caller, template);
       if (!(await store.delete(template))) throw unknownTemplate();
-      templateChanged();
+      templateChanged(name);
     },
     spawn: (template, overrides, caller, options, signal) => {
       const path = `/templates/${template}/spawn`;
@@ -100,6 +105,7 @@ async function replace(
   { request, caller, at }: Change,
 ): Promise<Replacement> {
   const { templates: store, settings } = deps;
+  await refuseUnknownProvider(request, deps);
   for (let left = ATTEMPTS; ; left--) {
     const kept = await store.get(meantBy(settings, caller, name));
     if (kept) refuseChange(settings, caller, kept);
@@ -135,7 +141,7 @@ async function listTemplates(
   const { found, more } = await templatePage(store, filter, hold);
   const last = found.at(-1);
   return {
-    templates: found.map((template) => readView(deps, template, caller)),
+    templates: await readViews(deps, found, caller),
     ...(last && more && { next_cursor: formatCursor({ ...last, id: formatTemplateKey(last) }) }),
   };
 }
@@ -168,9 +174,17 @@ export function refuseChange(rules: OwnerRules, caller: Caller, { owner_id }: Te
 }
 
 /** Admin keys also see how many ready sandboxes each worker has. */
-function readView({ readyOf }: TemplatesDeps, template: TemplateRecord, caller: Caller): Template {
-  const hasReady = template.prewarm > 0 && caller.role === 'admin';
-  return { ...templateView(template, caller), ...(hasReady && { ready: readyOf(template) }) };
+async function readViews(
+  { readyNow }: TemplatesDeps,
+  all: readonly TemplateRecord[],
+  caller: Caller,
+): Promise<Template[]> {
+  const hasReady = ({ prewarm }: TemplateRecord) => prewarm > 0 && caller.role === 'admin';
+  const readyOf = all.some(hasReady) ? await readyNow() : undefined;
+  return all.map((template) => ({
+    ...templateView(template, caller),
+    ...(readyOf && hasReady(template) && { ready: readyOf(template) }),
+  }));
 }
 
 /** Empty maps and lists are left out; values of `env` are for admin keys. */

@@ -1,13 +1,15 @@
 // The runtimes of rows of other workers: calls the worker under the lease of the row. A worker is called to create,
 // inspect, end and renew, and its sandboxes are used over sessions.
+import { createHash } from 'node:crypto';
 import type { SandboxIo } from '../../agent/io.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { wrapNotStarted } from '../../domain/not-started.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
-import { workerCapabilities } from '../../domain/worker-capabilities.ts';
+import { canPull, workerCapabilities } from '../../domain/worker-capabilities.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
+import type { Provider, RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
 import type { Lease } from '../../schema/lease.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import { type Runtime, type Runtimes, runtimeRef, runtimeSpec } from '../runtime/runtimes.ts';
@@ -18,9 +20,13 @@ export interface RemoteRuntimesDeps {
   workers: Pick<WorkerStore, 'get'>;
   fleet: Fleet;
   remote: RemoteProviders | undefined;
+  /** How long a spawn waits for the pull of its image, in ms. */
+  spawnWaitMs: number;
   clock: Clock;
 }
 
+/** When to spawn again after a pull took too long. */
+const PULLING_MS = 10_000;
 /** A timer may fire slightly early. */
 const TIMER_SLACK_MS = 10;
 /** The limit for a last call to a worker whose lease has expired. */
@@ -30,13 +36,15 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
   const { leases } = deps.fleet;
   return {
     create: async (plan, signal) => {
-      const lease = await leases.acquired(plan.row.id);
-      if (!lease) throw new ServiceError('conflict', 'The sandbox was destroyed while it was created.');
       const { worker, provider } = await workerOf(deps, plan.row);
       const { spec, warnings } = fitted(runtimeSpec(plan), worker);
       refuseDifferences(spec.strict, warnings);
+      const notes = await wrapNotStarted(readyThere(deps, { worker, provider, spec }, signal), signal);
+      // Taken after the pull, which may have lasted longer than the lease of the reservation.
+      const lease = (await leases.acquired(plan.row.id)) && (await leases.toCall(plan.row.id));
+      if (!lease) throw new ServiceError('conflict', 'The sandbox was destroyed while it was created.');
       const created = await provider.create({ ...spec, lease }, signal);
-      return { ...created, warnings: [...warnings, ...created.warnings] };
+      return { ...created, warnings: [...warnings, ...created.warnings], notes };
     },
     inspect: async (row, signal) => (await workerOf(deps, row)).provider.inspect(runtimeRef(row), signal),
     destroy: async (row, signal) => {
@@ -51,6 +59,29 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
     },
   };
 }
+
+/** Gets the image on the worker. Workers of earlier versions, and those without an image store, do it or fail when they start it. */
+async function readyThere(
+  { clock, spawnWaitMs }: RemoteRuntimesDeps,
+  { worker, provider, spec }: { worker: WorkerRecord; provider: Provider; spec: RuntimeSpec },
+  signal: AbortSignal,
+): Promise<string[]> {
+  const { image = '', image_policy = 'optional' } = spec;
+  const pulls = image_policy === 'missing' || image_policy === 'always';
+  if (image === '' || !pulls || !canPull(worker, provider.kind)) return [];
+  const error = () =>
+    new ServiceError('unavailable', `Worker ${worker.id} is still pulling image ${image}.`, {
+      remedy: 'Spawn again in a moment: the pull continues.',
+      retryAfterMs: PULLING_MS,
+    });
+  const bound = { clock, ms: spawnWaitMs, error, signal };
+  const wish = { image, image_policy, account: accountOf(spec.account) };
+  return withTimeout(bound, async (inTime) => (await provider.readyImage?.(wish, inTime)) ?? []);
+}
+
+/** Owners stay at the control plane: a worker only tells them apart. */
+const accountOf = (owner: string | undefined) =>
+  owner === undefined ? undefined : createHash('sha256').update(`account ${owner}`).digest('hex');
 
 /** The lease may be renewed between reading it and the call; then its worker refuses the older one. */
 async function attached(deps: RemoteRuntimesDeps, row: Runtime, signal: AbortSignal): Promise<SandboxIo> {

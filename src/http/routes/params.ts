@@ -56,6 +56,7 @@ export const FILE_ERRORS = [
 
 /** What can happen to a spawn. A disk of this host that is full is 507. */
 export const SPAWN_ERRORS = [
+  'forbidden',
   'not_found',
   'conflict',
   'precondition_failed',

@@ -33,7 +33,7 @@ export async function planContainer(
   const image = requested.image ?? noImage();
   const [facts, imageFacts, seccomp] = await Promise.all([
     state.facts.read(signal).then(rejectPodman),
-    state.images.ready(image, requested.account, signal),
+    state.images.ready(image, requested, signal),
     seccompProfile(state.config.seccomp_profile),
   ]);
   const [agentVolume, network] = await abortable(

@@ -3,24 +3,28 @@
 import type { SandboxIo } from '../../agent/io.ts';
 
 import { refuseDifferences } from '../../domain/differences.ts';
-import { formatDuration } from '../../domain/duration.ts';
+import { formatDuration, MAX_DURATION_MS } from '../../domain/duration.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
 import type { Clock } from '../../domain/ports.ts';
+import type { ErrorCode } from '../../schema/error.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import { type Validator, validator } from '../../schema/validator.ts';
 import {
   RpcDestroyResult,
+  RpcImageResult,
   RpcSpawnResult,
   RpcStatusResult,
   type RpcStatusResult as Status,
 } from '../../schema/worker-rpc.ts';
 import { hadNoEffect } from '../outgoing/faults.ts';
-import type { Created, Provider, RuntimeRef, RuntimeSpec } from '../provider.ts';
+import type { Created, ImageSpec, Provider, RuntimeRef, RuntimeSpec } from '../provider.ts';
 import { type WorkerCall, WorkerDiffers } from './call.ts';
 import { reportedDifferences } from './reported-differences.ts';
 
 const SPAWNED = validator(RpcSpawnResult, 'result');
 const DESTROYED = validator(RpcDestroyResult, 'result');
+const READY = validator(RpcImageResult, 'result');
 const STATUS = validator(RpcStatusResult, 'result');
 
 /** Opens a session into a sandbox of the worker. */
@@ -53,6 +57,7 @@ export function workerProvider(
     describe: () => ({ isolation: {}, images: ['*'] }),
     probe: async () => ({ healthy: true, findings: [] }),
     create: (spec, signal) => create({ worker_id, kind, call, clock }, spec, signal),
+    readyImage: (spec, signal) => readyImage({ worker_id, kind, call, clock }, spec, signal),
     inspect: async (ref, signal) => {
       const fault = aboutThat(STATUS, ref, kind);
       const status = await call<Status>({ method: 'worker.status', params: target(ref), fault, signal });
@@ -68,13 +73,61 @@ export function workerProvider(
   };
 }
 
+const NOT_HAD: Partial<Record<ErrorCode, string>> = {
+  not_found: 'does not find image',
+  forbidden: 'may not pull image',
+  bad_request: 'does not accept the name of image',
+  resource_limit: 'reached a limit while it pulled image',
+  unavailable: 'cannot pull now image',
+};
+
+/** In our words; those of the worker are the cause, for the log. */
+function notHad(worker_id: string, image: string, { code, message, retry_after_ms }: RpcImageResult) {
+  const known = code !== undefined && NOT_HAD[code] !== undefined ? code : 'provider_error';
+  return new ServiceError(
+    known,
+    `Worker ${worker_id} ${NOT_HAD[known] ?? 'could not pull image'} ${image}.`,
+    {
+      cause: new Error(message ?? 'no words'),
+      remedy: `Check the name, and images.registries and the log of worker ${worker_id}.`,
+      details: { worker_id, image },
+      ...(retry_after_ms !== undefined && { retryAfterMs: retry_after_ms }),
+    },
+  );
+}
+
+/** Repeats the call while the worker pulls. The caller bounds it: its signal ends the wait, and not the pull. */
+async function readyImage(
+  { worker_id, kind, call, clock }: RemoteKind & { call: CallWorker; clock: Clock },
+  { image, image_policy, account }: ImageSpec,
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (image === undefined || image_policy === undefined) return [];
+  const own = account === undefined ? {} : { account };
+  const params = { provider: kind, image, image_policy, ...own };
+  const began = clock.monotonic();
+  let waited = false;
+  for (;;) {
+    const order = { method: 'worker.image', params, fault: READY, signal } as const;
+    const result = await call<RpcImageResult>(order);
+    if (result.state === 'failed') throw notHad(worker_id, image, result);
+    const { state, pulled } = result;
+    waited ||= state === 'pulling';
+    if (state === 'pulling') continue;
+    if (!pulled && !waited) return [];
+    const seconds = ((clock.monotonic() - began) / 1000).toFixed(1);
+    return [`Image ${image} was pulled by worker ${worker_id} in ${seconds} s.`];
+  }
+}
+
 async function create(
   { worker_id, kind, call, clock }: RemoteKind & { call: CallWorker; clock: Clock },
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Created> {
   const { id, image, memory_mb, vcpus, network, expires_at, lease } = spec;
-  const leftMs = Math.max(1000, Date.parse(expires_at) - clock.now());
+  // The agreed time of several servers may go back a little.
+  const leftMs = Math.min(MAX_DURATION_MS, Math.max(1000, Date.parse(expires_at) - clock.now()));
   const params = {
     sandbox_id: id,
     provider: kind,
@@ -83,6 +136,7 @@ async function create(
     network,
     ttl: formatDuration(leftMs),
     ...(image !== undefined && { image }),
+    ...(spec.image_policy !== undefined && { image_policy: spec.image_policy }),
     ...(spec.strict && { strict: true }),
   };
   const fault = withinRequest(aboutThat(SPAWNED, spec, kind), spec);
@@ -95,6 +149,7 @@ async function create(
   return {
     runtime_id: made.runtime_id,
     image: made.image ?? image ?? kind,
+    ...(made.image_digest !== undefined && { image_digest: made.image_digest }),
     memory_mb: made.memory_mb ?? memory_mb,
     vcpus: made.vcpus ?? vcpus,
     warnings: reportedDifferences(worker_id, spec, made.warnings ?? []),

@@ -41,7 +41,7 @@ export async function createRuntime(
 
 async function prepared(state: UserspaceState, given: CreateOrder): Promise<PlannedOrder> {
   await state.prepare();
-  const order = { ...given, image: await chooseImage(state, given.spec.image) };
+  const order = { ...given, image: await chooseImage(state, given.spec) };
   refuseDifferences(order.spec.strict, differences(state, order));
   return order;
 }
@@ -73,7 +73,8 @@ async function make(state: UserspaceState, order: PlannedOrder, signal: AbortSig
   const start = { runner, blueprint, staged, stagedTree, memory_mb, record, secret, lifeMs };
   const found = await launch(state, start, signal);
   const warnings = [...drawing.warnings, ...found];
-  return { runtime_id: name, image: drawing.image, memory_mb, vcpus: spec.vcpus, warnings };
+  const digest = order.image.stored && { image_digest: order.image.stored.image.digest };
+  return { runtime_id: name, image: drawing.image, memory_mb, vcpus: spec.vcpus, warnings, ...digest };
 }
 
 /** Distance from UID_BASE of the sandbox's uid, or of the first of a pool's; undefined: the server's own. */

@@ -48,10 +48,10 @@ export function runnerChoice(state: UserspaceState): RunnerChoice {
     const other = await choose();
     return tried(firstThatWorks(state, ['unshare'], end.signal).catch(() => other));
   });
-  const chooseFor = async ({ image, role }: RuntimeSpec) => {
+  const chooseFor = async (spec: RuntimeSpec) => {
     const runner = await choose();
-    if (state.config.runner !== 'auto' || runner.name !== 'bwrap' || role === 'pool') return runner;
-    const { stored } = await chooseImage(state, image);
+    if (state.config.runner !== 'auto' || runner.name !== 'bwrap' || spec.role === 'pool') return runner;
+    const { stored } = await chooseImage(state, spec);
     return stored ? chooseWritable() : runner;
   };
   const close = async () => {

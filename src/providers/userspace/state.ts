@@ -15,6 +15,7 @@ import {
 } from '../local/instance-folders.ts';
 import type { LocalDeps } from '../local/runtimes.ts';
 import { sweepSlots } from '../local/uid-slots.ts';
+import type { ImageSource } from '../provider.ts';
 import { makeEtc } from './etc.ts';
 import { type Launcher, openLauncher } from './launcher.ts';
 import { hostView, imageView, type RootfsView } from './rootfs-view.ts';
@@ -22,6 +23,8 @@ import { runtimeOf } from './use-names.ts';
 
 export interface UserspaceDeps extends LocalDeps<UserspaceConfig> {
   imageStore: Pick<Config['images'], 'path'>;
+  /** Pulls into the store; absent where nothing is pulled. */
+  pulls?: ImageSource | undefined;
 }
 
 interface Prepared {

@@ -9,7 +9,7 @@ import { inspectLocal, listLocal } from '../local/runtimes.ts';
 import type { Provider } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import { clear, isRunning } from './destroy.ts';
-import { imageNames, presentImages } from './image.ts';
+import { imageNames, imageState, presentImages, readyImage } from './image.ts';
 import { probeUserspace } from './probe.ts';
 import { type RuntimeRecord, readRecord } from './record.ts';
 import { runnerChoice } from './runner.ts';
@@ -33,6 +33,8 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     hostsPools: deps.host.uid === 0 && deps.config.runner !== 'proot',
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
     presentImages: () => presentImages(state),
+    readyImage: (spec, signal) => readyImage(state, spec, signal),
+    imageState: (spec) => imageState(state, spec),
     probe: (signal) => probeUserspace(state, runners, signal),
     create: async (spec, signal) => {
       const runner = await wrapNotStarted(runners.chooseFor(spec), signal);

@@ -1,0 +1,2 @@
+// Kinds of providers whose sandboxes only the server or worker that started them can reach.
+export const LOCAL_KINDS = ['container', 'userspace', 'microvm'] as const;
