@@ -42,12 +42,7 @@ it('keeps the record of every admin call when the server stops at once', async (
   );
   await server.stop();
   await start();
-  const { status, body } = await api(server.url).call<AuditRecord[]>(
-    'GET',
-    '/admin/audit',
-    undefined,
-    admin,
-  );
+  const { status, body } = await api(server.url).call<AuditRecord[]>('GET', '/admin/audit', undefined, admin);
   expect(status).toBe(200);
   // Servers of a fleet agree on the time to some milliseconds, so calls this close may change places.
   expect(body.sort((a, b) => a.status - b.status)).toMatchObject([
