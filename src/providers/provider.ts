@@ -50,10 +50,10 @@ export interface RuntimeSpec {
 /** What of a spec decides about its image. */
 export type ImageSpec = Pick<RuntimeSpec, 'image' | 'image_policy' | 'account'>;
 
-/** Gets images into the store of this process, and knows what it has. */
+/** Gets images into the store of this process. `isStored` reads the store, and bounds how long that takes. */
 export interface ImageSource {
-  ready(wish: ImageWish, signal: AbortSignal): Promise<string[]>;
-  state(wish: ImageWish): Promise<ImageState>;
+  ready(wish: ImageWish, isStored: () => Promise<boolean>, signal: AbortSignal): Promise<string[]>;
+  state(wish: ImageWish, isStored: () => Promise<boolean>): Promise<ImageState>;
 }
 
 export interface Created {

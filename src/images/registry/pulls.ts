@@ -5,8 +5,8 @@ import { completeImageName, parseImageReference } from '../../domain/image-name.
 import { type ImageWish, limitedPolicy } from '../../domain/image-policy.ts';
 import type { PulledFacts, PullReport, PullReports } from '../../domain/pull-report.ts';
 import { abortable, orAfter } from '../../domain/timeout.ts';
+import type { ImageState } from '../../schema/admission.ts';
 import type { PullPolicy } from '../../schema/image-policy.ts';
-import { findStored } from '../image-store.ts';
 import { type PullDeps, type PullEvent, type Pulled, type PullRequest, pullImage } from './pull.ts';
 
 /** Limits of concurrent pulls, for each account and in all. */
@@ -28,6 +28,9 @@ export interface PullWish extends Pick<PullRequest, 'image' | 'pull' | 'platform
   /** Pulls of one account are bounded together; undefined is not bounded. */
   account?: string | undefined;
 }
+
+/** Reads the store, and bounds how long that takes: the store may lie on a mount that hangs. */
+export type IsStored = () => Promise<boolean>;
 
 interface Flight {
   result: Promise<Pulled>;
@@ -63,14 +66,15 @@ export class ImagePulls implements PullReports {
 
   /**
    * Resolves when a start need not wait for the image, with what the start should report of the pull. Resolves also when the image is
-   * missing and the policy does not pull: the start decides. Throws as `pull` does, and `unavailable` after `images.spawn_wait`.
+   * missing and the policy does not pull: the start decides. Throws as `pull` and `isStored` do, and `unavailable` after
+   * `images.spawn_wait`.
    */
-  async ready(wish: ImageWish, signal: AbortSignal): Promise<string[]> {
+  async ready(wish: ImageWish, isStored: IsStored, signal: AbortSignal): Promise<string[]> {
     const { store, policy: most, spawnWaitMs } = this.#deps;
     const policy = limitedPolicy(wish.policy, most);
     if (policy === 'optional' || policy === 'present' || this.#isStopped) return [];
-    const found = await findStored(store.root, wish.image, store.clock.now());
-    if (found && (policy === 'missing' || this.#isSettled(wish.image))) return [];
+    const isEnough = policy === 'missing' || this.#isSettled(wish.image);
+    if (isEnough && (await isStored())) return [];
     const began = store.clock.monotonic();
     const { image, account } = wish;
     const work = this.pull({ image, account, pull: policy }, signal);
@@ -81,11 +85,9 @@ export class ImagePulls implements PullReports {
   }
 
   /** Whether a start with this image finds it, could pull it, or would fail. Asks no registry. */
-  async state({ image, policy }: ImageWish): Promise<'present' | 'pullable' | 'refused'> {
-    const { store, policy: most } = this.#deps;
-    const found = await findStored(store.root, image, store.clock.now());
-    if (found) return 'present';
-    const limited = limitedPolicy(policy, most);
+  async state({ policy }: ImageWish, isStored: IsStored): Promise<ImageState> {
+    if (await isStored()) return 'present';
+    const limited = limitedPolicy(policy, this.#deps.policy);
     return limited === 'missing' || limited === 'always' ? 'pullable' : 'refused';
   }
 

@@ -22,7 +22,9 @@ export interface ChosenImage {
 
 type ImageConfig = Pick<UserspaceConfig, 'images' | 'rootfs_path'>;
 
-type ImageState = Pick<UserspaceState, 'config' | 'imageStore' | 'slowly' | 'clock' | 'host'>;
+type StoreState = Pick<UserspaceState, 'imageStore' | 'slowly' | 'clock'>;
+
+type ImageState = StoreState & Pick<UserspaceState, 'config' | 'host'>;
 
 /**
  * An image that cannot be had here gets the default root and a warning under the policy `optional`. Throws `not_found` for it under
@@ -32,13 +34,13 @@ export async function chooseImage(
   state: ImageState,
   { image: requested, image_policy: policy = 'optional' }: Pick<ImageSpec, 'image' | 'image_policy'>,
 ): Promise<ChosenImage> {
-  const { config, imageStore, clock } = state;
+  const { config } = state;
   const standard = defaultImage(config);
   const own = ownImage(config, requested);
   if (own) return own;
   const name = requested as string;
   const isRequired = policy !== 'optional';
-  const stored = await state.slowly(() => findStored(imageStore.path, name, clock.now()));
+  const stored = await storedHere(state, name);
   if (!stored && isRequired) throw missing(name);
   if (!stored) return instead(standard, `Image ${name} is not on this machine`);
   if (stored.image.platform !== OWN_PLATFORM) throw foreign(name, stored.image.platform);
@@ -48,6 +50,10 @@ export async function chooseImage(
   }
   return { name, rootfs: stored.tree, stored, warnings: [] };
 }
+
+/** The store may lie on a mount that hangs. */
+const storedHere = ({ imageStore, slowly, clock }: StoreState, name: string) =>
+  slowly(() => findStored(imageStore.path, name, clock.now()));
 
 /** The default root, or a folder of the configuration; undefined for the name of a stored image. */
 function ownImage(config: ImageConfig, requested: string | undefined): ChosenImage | undefined {
@@ -61,7 +67,7 @@ function ownImage(config: ImageConfig, requested: string | undefined): ChosenIma
 const protectsNothing = ({ config, host }: Pick<ImageState, 'config' | 'host'>) =>
   config.runner === 'proot' && host.uid !== 0;
 
-type PullingState = Pick<UserspaceState, 'config' | 'host' | 'pulls'>;
+type PullingState = ImageState & Pick<UserspaceState, 'pulls'>;
 
 /** Pulls the image where the policy says so; see the seam. A name that only folders and other providers can have is not pulled. */
 export async function readyImage(
@@ -70,18 +76,26 @@ export async function readyImage(
   signal: AbortSignal,
 ): Promise<string[]> {
   const wish = pullable(state, spec);
-  return wish && state.pulls ? state.pulls.ready(wish, signal) : [];
+  return wish && state.pulls ? state.pulls.ready(wish, isStored(state, wish), signal) : [];
 }
 
 export async function imageState(state: PullingState, spec: ImageSpec): Promise<State | undefined> {
   if (ownImage(state.config, spec.image)) return 'present';
   const wish = pullable(state, spec);
-  const known = wish && state.pulls ? await state.pulls.state(wish) : 'refused';
+  const known = wish && state.pulls ? await state.pulls.state(wish, isStored(state, wish)) : 'refused';
   const isOptional = (spec.image_policy ?? 'optional') === 'optional';
   return known === 'refused' && isOptional ? undefined : known;
 }
 
-function pullable(state: PullingState, { image, image_policy, account }: ImageSpec): ImageWish | undefined {
+const isStored =
+  (state: StoreState, { image }: ImageWish) =>
+  async () =>
+    (await storedHere(state, image)) !== undefined;
+
+function pullable(
+  state: Pick<ImageState, 'config' | 'host'>,
+  { image, image_policy, account }: ImageSpec,
+): ImageWish | undefined {
   if (image === undefined || ownImage(state.config, image) || protectsNothing(state)) return undefined;
   const policy = image_policy ?? 'optional';
   return isImageName(image) ? { image, policy, account } : undefined;
