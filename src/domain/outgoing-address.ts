@@ -75,8 +75,8 @@ export function addressFault(
   return fault === 'a loopback address' && loopbackAllowed ? undefined : fault;
 }
 
-/** The IPv4 address that an IPv6 address stands for. */
-function carriedAddress(address: string): string | undefined {
+/** The IPv4 address that an IPv6 address stands for; undefined for others. */
+export function carriedAddress(address: string): string | undefined {
   const groups = addressGroups(address).map((group) => group.padStart(4, '0'));
   const text = `${groups.join(':')}:`;
   const start = CARRIERS.find(([shape]) => shape.test(text))?.[1];
