@@ -10,7 +10,7 @@ const HEAD = `# Configuration of svc. Every key is listed with its default; dele
 # \`svc config show\` prints the values in force.
 `;
 
-/** Values by key path; a secret is given as the file that holds it. */
+/** Values by key path; a secret is given as the file that holds it, and null comments the key out. */
 export type SampleValues = Readonly<Record<string, unknown>>;
 
 /** The text of the file, ending in a line break; `values` stand in place of defaults. */
@@ -37,13 +37,12 @@ function keyText(key: ConfigKey, values: SampleValues): string {
 
 function lines(key: ConfigKey, value: unknown): string[] {
   const name = nameOf(key.path);
-  if (value === null) return [`# ${name}: ${yamlOf(key, key.default)}`];
-  if (value !== undefined)
+  if (value !== undefined && value !== null)
     return [`${name}${isSecretText(key) ? SECRET_FILE_SUFFIX : ''}: ${yamlOf(key, value)}`];
   if (key.secret && key.kind === 'map') return [`# ${name}: {}`];
   if (key.secret) return [`# ${name}: ""`, `# ${name}${SECRET_FILE_SUFFIX}: /etc/svc/${name}`];
   if (key.default === undefined) return [`# ${name}: ${key.defaultText}`];
-  return [`${name}: ${yamlOf(key, key.default)}`];
+  return [`${value === null ? '# ' : ''}${name}: ${yamlOf(key, key.default)}`];
 }
 
 /** JSON is YAML; durations and choices need no quotes. */

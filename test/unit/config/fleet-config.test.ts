@@ -1,5 +1,5 @@
 // The configuration that `svc config init --fleet` writes: a server over PostgreSQL starts with it, and lint accepts it.
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { defaultFiles, productionFiles } from '../../../src/app/first-config.ts';
@@ -29,6 +29,7 @@ it.each([false, true])('is loaded by a server over PostgreSQL (production: %s)',
     loadConfig({ file, env: {}, cwd: folder, home: '/nonexistent', uid: 0, isTerminal: false }),
   );
   expect(config.database.url).toBe(URL);
+  expect(readFileSync(file, 'utf8')).not.toContain('undefined');
   expect(
     Object.values(config.providers).some(
       (each) => typeof each === 'object' && 'enabled' in each && each.enabled,
