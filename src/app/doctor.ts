@@ -72,9 +72,9 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
     lint: (files) =>
       lintConfig({ files: files.map(givenPath), cwd: process.cwd(), production, assumed: givenSecrets() }),
     openProviders: (config, instance) => silentProviders({ host, clock, random }, config, instance),
-    openPostgres: ({ url, prepare }) => {
+    openPostgres: ({ url }) => {
       if (url === undefined) throw new ServiceError('bad_request', 'database.url is not set.');
-      return new PostgresExam(url, { clock, prepare });
+      return new PostgresExam(url, clock);
     },
     ...recordsHere(host, clock),
   };
@@ -88,7 +88,7 @@ function recordsHere(
   const reading = async <T>(database: Config['database'], none: T, reads: Reads<T>): Promise<T> => {
     const { path, url } = database;
     if (url !== undefined) {
-      const exam = new PostgresExam(url, { clock });
+      const exam = new PostgresExam(url, clock);
       return reads
         .postgres(await import('../store/postgres/offline-reads.ts'), exam)
         .finally(() => exam.close());

@@ -37,7 +37,7 @@ async function reportOn({ url, requireSync = false, pool = 10, production = fals
   const config = { database: { url, require_sync_standby: requireSync, pool } };
   const deps = { ...machine({ config, production }), clock };
   const plan = planDoctor(
-    { ...deps, openPostgres: (database) => new PostgresExam(database.url ?? '', { clock }) },
+    { ...deps, openPostgres: (database) => new PostgresExam(database.url ?? '', clock) },
     { only: only ?? ['postgres'], skip: [], probe: false },
   );
   await runChecks(plan.groups, false);

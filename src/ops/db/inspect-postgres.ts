@@ -12,7 +12,7 @@ const WITH_TICKETS = 22;
 
 /** Throws `bad_request`, `unavailable`, and `conflict` for a database of another program or version. */
 export async function inspectPostgres(url: string, clock: Clock): Promise<PostgresFacts> {
-  const exam = new PostgresExam(url, { clock });
+  const exam = new PostgresExam(url, clock);
   try {
     const facts = await exam.facts();
     const { version } = await exam.schema();
@@ -47,7 +47,7 @@ export async function newestPostgresEvents(
   url: string,
   { clock, most }: { clock: Clock; most: number },
 ): Promise<Event[]> {
-  const exam = new PostgresExam(url, { clock });
+  const exam = new PostgresExam(url, clock);
   try {
     if ((await exam.schema()).version === 0) return [];
     const rows = await exam.ask<EventRow>(

@@ -110,7 +110,7 @@ interface Scratch {
 /** Throws `forbidden` without the right to create a database, `conflict` for a scratch database with tables. */
 async function openScratch({ url, scratchUrl }: PostgresRehearsal, { clock }: Deps): Promise<Scratch> {
   const given = scratchUrl ?? url;
-  const exam = new PostgresExam(given, { clock });
+  const exam = new PostgresExam(given, clock);
   try {
     if (scratchUrl !== undefined) {
       const [row] = await exam.ask<{ tables: number }>(
@@ -141,7 +141,7 @@ async function openScratch({ url, scratchUrl }: PostgresRehearsal, { clock }: De
 }
 
 async function dropped(url: string, name: string, { clock }: Pick<Deps, 'clock'>): Promise<void> {
-  const exam = new PostgresExam(url, { clock });
+  const exam = new PostgresExam(url, clock);
   await exam.ask(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`).finally(() => exam.close());
 }
 
@@ -157,7 +157,7 @@ async function restored(
 }
 
 async function countsOf(url: string, { clock }: Pick<Deps, 'clock'>): Promise<Map<string, number>> {
-  const exam = new PostgresExam(url, { clock });
+  const exam = new PostgresExam(url, clock);
   try {
     const counts = new Map<string, number>();
     for (const { name } of await exam.tables()) {

@@ -80,8 +80,9 @@ export class PostgresExam {
   #connection: Promise<Connection> | undefined;
 
   /** Connects when it is asked. Throws `bad_request` for a malformed URL. */
-  constructor(url: string, { clock, prepare = false }: { clock: Clock; prepare?: boolean }) {
-    this.#options = { address: parseAddress(url), clock, prepare };
+  constructor(url: string, clock: Clock) {
+    // Statements have no names of their own.
+    this.#options = { address: parseAddress(url), clock, prepare: false };
     this.#hosts = new Hosts(this.#options);
   }
 
