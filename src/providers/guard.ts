@@ -45,6 +45,7 @@ type Make = <T>(
  * with a ServiceError or the signal's reason. `probe` never rejects.
  */
 export function guard(provider: Provider, deps: GuardDeps): Provider {
+  const name = nameOf(provider, deps);
   const make = caller(provider, deps);
   const starts = new ConcurrencyLimit(STARTS_AT_ONCE, { clock: deps.clock, ...WAITING_STARTS });
   const clearAway = (ref: RuntimeRef) =>
@@ -75,9 +76,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     ...(readyImage && {
       readyImage: (spec, signal) =>
         readyImage(spec, signal).catch((error: unknown) => {
-          throw signal.aborted && error === signal.reason
-            ? error
-            : translated(provider.kind, 'pull an image', error);
+          throw failureOf(signal, error, name, 'pull an image');
         }),
     }),
     ...(imageState && {
@@ -85,10 +84,12 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     }),
     ...(snapshots && { snapshots: (signal) => make('snapshots', signal, snapshots) }),
     // No deadline: a watch lasts as long as its listener.
-    ...(provider.watch && { watch: (onEvent, signal) => watching(provider, onEvent, signal) }),
+    ...(provider.watch && { watch: (onEvent, signal) => watching(provider, name, onEvent, signal) }),
     close: () => closed(provider, deps),
   };
 }
+
+const nameOf = ({ kind }: Provider, { of }: GuardDeps) => (of === undefined ? kind : `${kind} ${of}`);
 
 function traitsOf({
   kind,
@@ -131,8 +132,10 @@ async function started(starts: ConcurrencyLimit, signal: AbortSignal, create: ()
 }
 
 /** A hanging step must not keep the server from stopping or its database from closing. */
-async function closed(provider: Provider, { clock, logger }: GuardDeps): Promise<void> {
-  const expired = () => new ServiceError('unavailable', `Provider ${provider.kind} did not close in time.`);
+async function closed(provider: Provider, deps: GuardDeps): Promise<void> {
+  const { clock, logger } = deps;
+  const expired = () =>
+    new ServiceError('unavailable', `Provider ${nameOf(provider, deps)} did not close in time.`);
   const bounds = { ms: CLOSE_MS, expired, signal: new AbortController().signal };
   await withinDeadline(clock, bounds, () => provider.close()).catch((error: unknown) =>
     logger.warn(
@@ -142,8 +145,9 @@ async function closed(provider: Provider, { clock, logger }: GuardDeps): Promise
   );
 }
 
-function caller(provider: Provider, { clock, logger, of }: GuardDeps): Make {
-  const name = of === undefined ? provider.kind : `${provider.kind} ${of}`;
+function caller(provider: Provider, deps: GuardDeps): Make {
+  const { clock, logger } = deps;
+  const name = nameOf(provider, deps);
   const log = logger.child({ provider: provider.kind });
   return async (operation, signal, run, late) => {
     const began = clock.monotonic();
@@ -156,7 +160,7 @@ function caller(provider: Provider, { clock, logger, of }: GuardDeps): Make {
       return value;
     } catch (error) {
       ended('failed');
-      throw signal.aborted && error === signal.reason ? error : translated(name, operation, error);
+      throw failureOf(signal, error, name, operation);
     }
   };
 }
@@ -172,13 +176,14 @@ async function probing(make: Make, provider: Provider, signal: AbortSignal) {
 
 async function watching(
   provider: Provider,
+  name: string,
   onEvent: (event: RuntimeEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     await provider.watch?.(onEvent, signal);
   } catch (error) {
-    throw translated(provider.kind, 'watch', error);
+    throw translated(name, 'watch', error);
   }
 }
 
@@ -193,13 +198,15 @@ function tooSlow(name: string, operation: Operation): ServiceError {
   );
 }
 
-function translated(
-  name: string,
-  operation: Operation | 'watch' | 'pull an image',
-  error: unknown,
-): ServiceError {
+type Action = Operation | 'watch' | 'pull an image';
+
+/** The caller's own reason, if it ended the call. */
+const failureOf = (signal: AbortSignal, error: unknown, name: string, action: Action) =>
+  signal.aborted && error === signal.reason ? error : translated(name, action, error);
+
+function translated(name: string, action: Action, error: unknown): ServiceError {
   if (error instanceof ServiceError) return withoutPaths(error);
-  return new ServiceError('provider_error', `Provider ${name} failed to ${operation}.`, {
+  return new ServiceError('provider_error', `Provider ${name} failed to ${action}.`, {
     cause: error,
     remedy: 'Look up the request id in the log.',
   });

@@ -89,6 +89,20 @@ describe('a provider that fails', () => {
     await expect(failing.snapshots?.(signal)).rejects.toMatchObject({ code: 'provider_error' });
   });
 
+  it.each([
+    ['create', (provider: Provider, signal: AbortSignal) => provider.create(SPEC, signal)],
+    ['pull an image', (provider: Provider, signal: AbortSignal) => provider.readyImage?.(SPEC, signal)],
+    ['watch', (provider: Provider, signal: AbortSignal) => provider.watch?.(() => {}, signal)],
+  ])('names the worker when the provider fails to %s', async (action, call) => {
+    const { fake } = setUp();
+    const failing = () => Promise.reject(new Error('disk'));
+    const broken = { ...fake, create: failing, readyImage: failing, watch: failing };
+    const provider = guard(broken, { ...fakeDeps(), of: 'of worker edge-1' });
+    await expect(call(provider, new AbortController().signal)).rejects.toThrow(
+      `Provider userspace of worker edge-1 failed to ${action}.`,
+    );
+  });
+
   it('probe reports and never rejects', async () => {
     const { provider, scripted } = setUp();
     scripted.decide = () => 'fail';
