@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
 
 /** More failed files than these are not an accident. */
-const MOST_AGAIN = 3;
+const MOST_AGAIN = 6;
 /** Suites that run side by side; each lane is a list of vitest projects. */
 const LANES = [['contract', 'e2e'], ['fault']];
 const FAST = ['unit', 'rules'];
@@ -56,6 +56,7 @@ function run(name, args, { lane = false, shown = true, env = PLAIN } = {}) {
   // A lane that runs beside another one prints its output when it ends.
   const kept = join(folder, `${name}.log`);
   const output = shown ? [1, 2] : [openSync(kept, 'w'), openSync(kept, 'a')];
+  const start = Date.now();
   const child = spawn(command[0], command.slice(1), {
     cwd: root,
     stdio: ['ignore', ...output],
@@ -74,7 +75,7 @@ function run(name, args, { lane = false, shown = true, env = PLAIN } = {}) {
         files: [],
       };
       const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : none;
-      resolve({ status: code ?? 1, ...counts, env });
+      resolve({ name, minutes: (Date.now() - start) / 60_000, status: code ?? 1, ...counts, env });
     });
   });
 }
@@ -97,6 +98,8 @@ function sum(reports) {
 function showSlowest({ files }) {
   const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
   if (files.length <= SLOWEST) return;
+  const lanes = reports.map(({ name, minutes }) => `${name} ${minutes.toFixed(1)} min`);
+  process.stdout.write(`\nSuites: ${lanes.join(', ')}\n`);
   process.stdout.write('\nSlowest files:\n');
   for (const { file, seconds } of slowest)
     process.stdout.write(`${String(seconds).padStart(6)} s  ${file}\n`);
