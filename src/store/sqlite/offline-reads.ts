@@ -47,7 +47,7 @@ export function newestEvents(path: string, limit: number): Event[] {
     if (!isOurs(db) || schemaDifferences(db).length > 0) return [];
     const rows = db
       .prepare<[number], EventRow>(
-        'SELECT id, type, timestamp, sandbox_id, owner_id, data FROM events ORDER BY id DESC LIMIT ?',
+        'SELECT id, type, timestamp, sandbox_id, owner_id, actor, data FROM events ORDER BY id DESC LIMIT ?',
       )
       .all(limit);
     return rows.reverse().map(fromEventRow);

@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { readKnownRuntimes, readValidKeys } from '../../../src/store/sqlite/offline-reads.ts';
+import { newestEvents, readKnownRuntimes, readValidKeys } from '../../../src/store/sqlite/offline-reads.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { databaseOfVersion } from '../../support/databases.ts';
 import { FAKE_START, fakeDeps } from '../../support/fakes/ports.ts';
-import { keyRecord } from '../../support/records.ts';
+import { eventDraft, keyRecord } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
 it('lists sandboxes that may have a runtime, also while a server uses the file', async () => {
@@ -39,6 +39,14 @@ it('returns nothing for an unused database, and refuses another file', () => {
   );
   expect(() => readKnownRuntimes(join(folder, 'text'))).toThrow();
   expect(() => readKnownRuntimes(join(folder, 'nowhere'))).toThrow('The file does not exist.');
+});
+
+it('reads the newest events, oldest first, with their actors', async () => {
+  const path = join(temporaryFolder(), 'svc.db');
+  const store = await openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });
+  await store.events.append(['ann', 'bob', 'cid'].map((name) => eventDraft({ actor: `key:${name}` })));
+  await store.close();
+  expect(newestEvents(path, 2).map(({ actor }) => actor)).toEqual(['key:bob', 'key:cid']);
 });
 
 it('reads the valid named keys without their hashes', async () => {
