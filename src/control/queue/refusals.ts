@@ -1,5 +1,4 @@
 // Refusals of spawns that wait for capacity, or would.
-
 import type { AdmissionDecision } from '../../domain/admission.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { fromPlain, type PlainFailure, toPlain } from '../../domain/plain-error.ts';

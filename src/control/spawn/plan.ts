@@ -89,11 +89,10 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
 function policyOf({ image, pull }: SpawnRequest, settings: Settings): ImagePolicy {
   const policy = imagePolicy(settings.pull, pull);
   if (pull !== undefined) return policy;
-  const isDefault = image === undefined || imageForms(image).some((form) => isFormOf(settings.image, form));
+  const forms = imageForms(settings.image);
+  const isDefault = image === undefined || imageForms(image).some((form) => forms.includes(form));
   return isDefault ? 'optional' : policy;
 }
-
-const isFormOf = (image: string, form: string) => imageForms(image).includes(form);
 
 /** What a sandbox in a shared VM cannot have of its own (docs/design/api.md#pool). */
 function checkShared(request: SpawnRequest, owner: string | undefined, settings: Settings): void {

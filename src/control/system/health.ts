@@ -8,6 +8,7 @@ import type { Clock } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
+import type { ReplicasView } from '../../schema/diagnostics.ts';
 import type { Health } from '../../schema/system.ts';
 import { type CommitSpeed, SLOW_COMMIT_MS, type Store } from '../../store/store.ts';
 import type { HealthViews } from '../api/system.ts';
@@ -63,13 +64,13 @@ export function healthViews(deps: HealthDeps): HealthViews {
       };
     },
     health: async (full) => {
-      const [database, providers, workers, replicas] = await Promise.all([
+      const replicas = deps.replicas.view();
+      const [database, providers, workers] = await Promise.all([
         timed(deps, databaseCheck),
         timed(deps, providerCheck),
         timed(deps, workerCheck),
-        timed(deps, replicaCheck),
       ]);
-      const shared = deps.replicas.view() ? { replicas } : {};
+      const shared = replicas && { replicas: await timed(deps, async () => replicaCheck(replicas)) };
       const checks = { database, providers, workers, ...shared };
       const isWell = Object.values(checks).every((check) => check.status === 'ok');
       const status = isWell ? 'ok' : 'degraded';
@@ -152,8 +153,7 @@ async function workerCheck({ workerStats }: HealthDeps): Promise<Outcome> {
 }
 
 /** Servers that share the database must agree on most settings. */
-async function replicaCheck({ replicas }: HealthDeps): Promise<Outcome> {
-  const live = replicas.view()?.live ?? [];
+function replicaCheck({ live }: ReplicasView): Outcome {
   const others = live.filter(({ same_configuration }) => !same_configuration);
   if (others.length === 0)
     return { status: 'ok', message: `Servers that share the database: ${live.length}.` };

@@ -49,10 +49,11 @@ export function templates(deps: TemplatesDeps): Templates {
   const now = () => new Date(clock.now()).toISOString();
   return {
     list: async (query, caller, hold) => listTemplates(deps, query, caller, hold),
-    get: async (name, caller) =>
-      (
-        await readViews(deps, [await knownTemplate(store, meantBy(settings, caller, name))], caller)
-      )[0] as Template,
+    get: async (name, caller) => {
+      const template = await knownTemplate(store, meantBy(settings, caller, name));
+      const [view] = await readViews(deps, [template], caller);
+      return view as Template;
+    },
     create: async (request, caller) => {
       await refuseUnknownProvider(request, deps);
       const key = ownedKey(request.name, ownerOfNew(settings, caller));
