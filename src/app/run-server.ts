@@ -3,7 +3,7 @@ import { liveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { type ConfigOptions, loadProcessConfig } from '../config/process-config.ts';
 import { replicaConfig } from '../config/replica-config.ts';
-import { displayAddress, parseAddress } from '../domain/database-address.ts';
+import { databaseName } from '../domain/database-address.ts';
 import { parseDuration } from '../domain/duration.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import type { Clock, Random } from '../domain/ports.ts';
@@ -135,7 +135,3 @@ function announce(address: string, { config, files }: LoadedConfig, log: Log): v
   log.logger.info(facts, `Serving on ${address}. Try: svc sandbox run -- uname -a`);
   process.send?.({ address, database: databaseName(config.database) });
 }
-
-/** The path, or the hosts and the name of a PostgreSQL database. */
-const databaseName = ({ url, path }: Config['database']): string =>
-  url === undefined ? path : displayAddress(parseAddress(url));

@@ -91,6 +91,13 @@ export function displayAddress({ hosts, database }: Pick<DatabaseAddress, 'hosts
   return `${hosts.map(displayHost).join(',')}/${database}`;
 }
 
+/** `displayAddress` of a URL. Throws as `parseAddress` does. */
+export const displayUrl = (url: string): string => displayAddress(parseAddress(url));
+
+/** The path of a database file, or the hosts and the name of a PostgreSQL database. Throws as `parseAddress` does. */
+export const databaseName = ({ path, url }: { path: string; url?: string | undefined }): string =>
+  url === undefined ? path : displayUrl(url);
+
 export const displayHost = ({ host, port }: DatabaseHost): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`;
 

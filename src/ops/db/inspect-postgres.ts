@@ -1,5 +1,5 @@
 // Facts of a PostgreSQL database, for `svc db inspect` and support bundles. Rows stay out, and so does the URL.
-import { displayAddress, parseAddress } from '../../domain/database-address.ts';
+import { displayUrl } from '../../domain/database-address.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { PostgresFacts } from '../../schema/db-report.ts';
 import type { Event } from '../../schema/event.ts';
@@ -17,7 +17,7 @@ export async function inspectPostgres(url: string, clock: Clock): Promise<Postgr
     const facts = await exam.facts();
     const { version } = await exam.schema();
     const base: PostgresFacts = {
-      database: displayAddress(parseAddress(url)),
+      database: displayUrl(url),
       hosts: await exam.hosts(),
       server_version: facts.version,
       encrypted: facts.encrypted,

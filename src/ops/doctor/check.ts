@@ -1,8 +1,7 @@
 // What a check of `svc doctor` is. A check looks and reports; it changes nothing that stays. One that throws has failed.
-
 import { createHash } from 'node:crypto';
 import type { LoadedConfig } from '../../config/load.ts';
-import { displayAddress, parseAddress } from '../../domain/database-address.ts';
+import { databaseName } from '../../domain/database-address.ts';
 import type { Clock, Ids, Random } from '../../domain/ports.ts';
 import type { Host } from '../../host/host.ts';
 import type { ProbeReport, Provider, ProviderSet } from '../../providers/provider.ts';
@@ -56,6 +55,14 @@ export const skip = (message: string): Finding => ({ verdict: 'skip', message })
 /** `fail` where strangers rely on it, else `warn`. */
 export const failInProduction = ({ production }: CheckContext, message: string, remedy?: string): Finding =>
   production ? fail(message, remedy) : warn(message, remedy);
+
+const MOST_NAMED = 20;
+
+/** The first names, and how many more there are. */
+export function named(all: readonly string[]): string {
+  const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '';
+  return `${all.slice(0, MOST_NAMED).join(', ')}${more}`;
+}
 
 type Database = Config['database'];
 
@@ -134,10 +141,10 @@ function keepingNothing(config: Config): Config {
   return { ...config, providers: { ...config.providers, microvm: { ...microvm, snapshots: false } } };
 }
 
-/** The same at each run on a database, so that a doctor finds what a killed one left behind. */
+/** The same at each run on a database, also when its password changes, so that a doctor finds what a killed one left behind. */
 function doctorInstance({ random }: DoctorDeps, { database }: Config): Instance {
   const hex = createHash('sha256')
-    .update(`doctor of ${placeOf(database)}`)
+    .update(`doctor of ${databaseName(database)}`)
     .digest('hex');
   const parts = [
     hex.slice(0, 8),
@@ -148,9 +155,6 @@ function doctorInstance({ random }: DoctorDeps, { database }: Config): Instance 
   ];
   return { id: parts.join('-'), key: random.bytes(32).toString('hex') };
 }
-
-/** The file, or the hosts and the name in the URL: the password may change. */
-const placeOf = ({ path, url }: Database) => (url === undefined ? path : displayAddress(parseAddress(url)));
 
 /** The result of a group, whose checks are the rules of conformance, too. */
 export function groupResult(

@@ -2,7 +2,7 @@
 // there. The source is read and never written.
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { displayAddress, parseAddress } from '../../domain/database-address.ts';
+import { displayUrl, parseAddress } from '../../domain/database-address.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { shellWord } from '../../domain/exec-request.ts';
 import type { Host } from '../../host/host.ts';
@@ -65,7 +65,7 @@ export async function rehearsePostgres(request: PostgresRehearsal, deps: Deps): 
   return {
     ok,
     ...(lint && { config: lint.file }),
-    database: displayAddress(parseAddress(request.url)),
+    database: displayUrl(request.url),
     program_version: request.programVersion,
     ...(dump?.schema_version !== undefined && { from_version: dump.schema_version }),
     to_version: SCHEMA_VERSION,

@@ -10,6 +10,7 @@ import {
   type Finding,
   fail,
   failInProduction,
+  named,
   pass,
   skip,
   warn,
@@ -176,16 +177,13 @@ function names(path: string): Finding {
   }
 }
 
-const MOST_NAMED = 20;
-
 async function sharedTemplates({ config, sharedSecrets }: CheckContext): Promise<Finding> {
   if (!config.auth.enforce_owner)
     return pass('auth.enforce_owner is off, so all owners share all templates.');
   const names = await sharedSecrets(config.database);
   if (names.length === 0) return pass('No shared template sets env.');
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
   return warn(
-    `All owners share these templates and can read their env in a sandbox: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`,
+    `All owners share these templates and can read their env in a sandbox: ${named(names)}.`,
     'Delete each template that contains a secret of one owner, and create it again as that owner.',
   );
 }

@@ -1,12 +1,11 @@
 // Named keys that need somebody: those that expire soon, and administrators' keys that nobody uses.
 import { hasScope } from '../../../domain/access.ts';
 import type { ValidKey } from '../../../store/offline-records.ts';
-import { type Check, pass, warn } from '../check.ts';
+import { type Check, named, pass, warn } from '../check.ts';
 
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 7;
 const UNUSED_DAYS = 90;
-const MOST_NAMED = 20;
 
 export const NAMED_KEYS: Check = {
   name: 'keys',
@@ -41,8 +40,4 @@ const expiresSoon = ({ expires_at }: ValidKey, now: number) =>
 const isUnusedAdmin = ({ scopes, last_used_at, created_at }: ValidKey, now: number) =>
   hasScope(scopes, 'admin') && Date.parse(last_used_at ?? created_at) <= now - UNUSED_DAYS * DAY_MS;
 
-function names(keys: readonly ValidKey[]): string {
-  const shown = keys.slice(0, MOST_NAMED).map(({ name }) => name);
-  const more = keys.length > MOST_NAMED ? ` and ${keys.length - MOST_NAMED} more` : '';
-  return `${shown.join(', ')}${more}`;
-}
+const names = (keys: readonly ValidKey[]) => named(keys.map(({ name }) => name));

@@ -4,10 +4,8 @@ import type { Provider } from '../../../providers/provider.ts';
 import type { PullPolicy } from '../../../schema/image-policy.ts';
 import { PROVIDER_KINDS, type ProviderKind } from '../../../schema/provider.ts';
 import type { TemplateImage } from '../../../store/offline-records.ts';
-import { type Check, type CheckContext, type Finding, pass, warn } from '../check.ts';
+import { type Check, type CheckContext, type Finding, named, pass, warn } from '../check.ts';
 import { PROBE_DEADLINE_MS } from './provider.ts';
-
-const MOST_NAMED = 20;
 
 export const TEMPLATE_IMAGES: Check = {
   name: 'template_images',
@@ -28,11 +26,6 @@ export const TEMPLATE_IMAGES: Check = {
 
 /** `absent`: a provider accepts the image, and does not have it. */
 type Outcome = 'accepted' | 'absent' | 'refused';
-
-function named(all: readonly string[]): string {
-  const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '';
-  return `${all.slice(0, MOST_NAMED).join(', ')}${more}`;
-}
 
 function refusal(refused: readonly string[]): Finding {
   return warn(
