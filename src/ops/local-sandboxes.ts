@@ -2,15 +2,13 @@
 // the lock of the database, so they never touch what belongs to a running server.
 import { resolve } from 'node:path';
 import { asServiceError, ServiceError } from '../domain/errors.ts';
+import { isLocal } from '../domain/local-kinds.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Provider, ProviderSet, RuntimeListing } from '../providers/provider.ts';
 import type { CleanReport, LocalReport, LocalSandbox } from '../schema/local-sandbox.ts';
 import type { KnownRuntimes } from '../store/offline-records.ts';
 import { acquireLock } from '../store/sqlite/lock.ts';
 import { readKnownRuntimes } from '../store/sqlite/offline-reads.ts';
-
-/** Runtimes of the others are not on this machine. */
-const LOCAL_KINDS: readonly string[] = ['userspace', 'container', 'microvm'];
 
 export interface LocalDeps {
   database: string;
@@ -100,7 +98,7 @@ async function read(
   signal: AbortSignal,
 ): Promise<LocalReport> {
   const report: LocalReport = { sandboxes: [], notes: [] };
-  for (const provider of providers.all.filter(({ kind }) => LOCAL_KINDS.includes(kind))) {
+  for (const provider of providers.all.filter(({ kind }) => isLocal(kind))) {
     try {
       for (const runtime of await provider.list(signal)) {
         const shown = shownAs(provider, runtime, known);

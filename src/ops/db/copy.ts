@@ -1,8 +1,8 @@
 // `svc db copy`: moves all records between a database file and PostgreSQL. The copy is compared with its origin row by row
 // before it counts; until then the target is as it was.
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { displayAddress, parseAddress } from '../../domain/database-address.ts';
+import { displayUrl } from '../../domain/database-address.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { LOCAL_KINDS } from '../../domain/local-kinds.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -64,7 +64,7 @@ export async function copyToPostgres(request: CopyRequest, clock: Clock): Promis
     const copied = await filled({ ...request, file }, clock);
     return {
       from: file,
-      to: displayAddress(parseAddress(request.url)),
+      to: displayUrl(request.url),
       ...copied,
       warnings: [],
       configuration: `database:\n  url_file: ${request.urlFile ?? 'FILE_WITH_THE_URL'}\n`,
@@ -218,7 +218,7 @@ export async function copyFromPostgres(request: CopyRequest, clock: Clock): Prom
       clock,
     );
     return {
-      from: displayAddress(parseAddress(url)),
+      from: displayUrl(url),
       to: file,
       ...copied,
       warnings,
@@ -229,16 +229,15 @@ export async function copyFromPostgres(request: CopyRequest, clock: Clock): Prom
     };
   } finally {
     part.discard();
-    rmSync(`${part.path}-journal`, { force: true });
   }
 }
 
 async function intoFile(copy: PostgresCopy, path: string, task: TaskOptions): Promise<Copied> {
   await copy.refuseServers();
   await copy.beginReading();
-  const progress = { ...task, total: await copy.rowCount(tablePlans()) };
-  const step = stepper('rows', progress);
   const plans = tablePlans();
+  const progress = { ...task, total: await copy.rowCount(plans) };
+  const step = stepper('rows', progress);
   const digests = new Map(plans.map(({ name }) => [name, new RowDigest()]));
   const rowsOf = (table: TablePlan) =>
     digested(copy.read(table, task.signal), digests.get(table.name)!, step);

@@ -26,15 +26,9 @@ const LONG_MS = 600_000;
 const BEATS_MS = 2500;
 
 /** Tables of PostgreSQL alone: the marks of writes and waits of servers that have stopped. `outbox` is numbered first. */
-export const OF_RUNNING_SERVERS = [
-  'outbox',
-  'finished_writes',
-  'replicas',
-  'tickets',
-  'ticket_owners',
-] as const;
+const OF_RUNNING_SERVERS = ['outbox', 'finished_writes', 'replicas', 'tickets', 'ticket_owners'] as const;
 /** Kept as the migrations make them. */
-export const OF_THE_SCHEMA = ['schema_facts', 'confirmations', 'roles', 'shared_time'] as const;
+const OF_THE_SCHEMA = ['schema_facts', 'confirmations', 'roles', 'shared_time'] as const;
 
 /** Tables that a database has before anything was recorded. */
 const FIRST_ROWS: readonly string[] = ['instance', 'pool_uids', 'key_changes'];

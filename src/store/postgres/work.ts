@@ -75,11 +75,11 @@ export function createWork(deps: WorkDeps): Work {
     reading((connection) => connection.run<R>(statement));
   return {
     read,
-    durable: (statement) =>
+    durable: <R>(statement: Statement) =>
       reading(async (connection) => {
-        const rows = await connection.run(statement);
+        const rows = await connection.run<R>(statement);
         await connection.run(CONFIRM);
-        return rows as never[];
+        return rows;
       }),
     write: (statement) => writing(() => statement),
     once: (statement) => {

@@ -101,7 +101,7 @@ export interface TableRows {
  */
 export async function fillFile(
   path: string,
-  tables: AsyncIterable<TableRows> | Iterable<TableRows>,
+  tables: readonly TableRows[],
   counters: CopiedCounters,
 ): Promise<void> {
   const db = new Sqlite(path, { fileMustExist: true, timeout: 0 });
@@ -110,7 +110,7 @@ export async function fillFile(
     // Not WAL: the file is complete by itself, and it is flushed before it gets its name.
     db.pragma('synchronous = OFF');
     db.exec('BEGIN IMMEDIATE');
-    for await (const { table, rows } of tables) await insert(db, table, rows);
+    for (const { table, rows } of tables) await insert(db, table, rows);
     db.prepare('UPDATE event_ids SET reserved_through = max(reserved_through, ?)').run(counters.events);
     db.exec(
       "INSERT INTO sqlite_sequence (name, seq) SELECT 'audit', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'audit')",
