@@ -21,7 +21,7 @@ import type { Redactor } from '../redact/engine.ts';
 import type { Store } from '../store/store.ts';
 import { type CloseStack, closeStack } from './close-stack.ts';
 import { hintAtImage } from './image-hint.ts';
-import { processPulls } from './image-pulls.ts';
+import { processImages } from './image-pulls.ts';
 import { openStore } from './open-store.ts';
 import { processLedger } from './process-ledger.ts';
 
@@ -114,19 +114,20 @@ async function providersOf(
   opened: CloseStack,
 ): Promise<{ providers: ProviderSet; pulls: ImagePulls | undefined }> {
   const config = deps.config.current();
-  const pulls = await processPulls({ ...deps, config });
-  if (pulls) opened.push(() => pulls.close());
+  const own = await processImages({ ...deps, config });
+  if (own) opened.push(() => own.close());
   const providers = await providerRegistry({
     ...deps,
     ledger,
     config: config.providers,
     images: config.images,
-    pulls,
+    pulls: own?.pulls,
+    disks: own?.disks,
     defaultImage: config.defaults.image,
     instance,
   });
   opened.push(() => providers.close());
-  return { providers, pulls };
+  return { providers, pulls: own?.pulls };
 }
 
 /** Logs the hint once it is known, unless the server stops first. */

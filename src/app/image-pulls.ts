@@ -4,6 +4,7 @@ import { ConcurrencyLimit } from '../domain/concurrency-limit.ts';
 import { parseDuration } from '../domain/duration.ts';
 import type { Clock, Random } from '../domain/ports.ts';
 import type { Host } from '../host/host.ts';
+import { ImageDisks } from '../images/disk/disks.ts';
 import type { StoreDeps } from '../images/image-store.ts';
 import { mirrorsOf } from '../images/registry/allowed.ts';
 import type { PullDeps } from '../images/registry/pull.ts';
@@ -37,6 +38,13 @@ export function pullDepsOf(images: Config['images'], store: StoreDeps): PullDeps
   };
 }
 
+export interface ProcessImages {
+  pulls: ImagePulls;
+  disks: ImageDisks;
+  /** Breaks off pulls, and disks that are being made. */
+  close(): Promise<void>;
+}
+
 interface ProcessDeps {
   config: Config;
   host: Host;
@@ -45,17 +53,30 @@ interface ProcessDeps {
   packageRoot: string;
 }
 
-/** The pulls of this process. Undefined when the agent, which unpacks layers, is not built: then no sandbox starts either. */
-export async function processPulls({
+/**
+ * The pulls of this process, and the disks that it makes for virtual machines. Undefined when the agent, which unpacks layers, is
+ * not built: then no sandbox starts either.
+ */
+export async function processImages({
   config: { images },
   packageRoot,
   host,
   clock,
   random,
-}: ProcessDeps): Promise<ImagePulls | undefined> {
+}: ProcessDeps): Promise<ProcessImages | undefined> {
   const agent = await findAgent(packageRoot, process.arch).catch(() => undefined);
   if (agent === undefined) return undefined;
-  const deps = pullDepsOf(images, storeOf(images, { agent, host, clock, random }));
+  const store = storeOf(images, { agent, host, clock, random });
+  const deps = pullDepsOf(images, store);
   const spawnWaitMs = parseDuration(images.spawn_wait, 'images.spawn_wait');
-  return new ImagePulls({ ...deps, policy: images.pull, spawnWaitMs });
+  const pulls = new ImagePulls({ ...deps, policy: images.pull, spawnWaitMs });
+  const disks = new ImageDisks({ store, timeoutMs: deps.timeoutMs, spawnWaitMs });
+  return {
+    pulls,
+    disks,
+    close: async () => {
+      await pulls.close();
+      await disks.close();
+    },
+  };
 }

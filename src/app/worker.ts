@@ -22,7 +22,7 @@ import { requireCallable, requireWorkerId, type WorkerCredential } from '../work
 import type { WorkerFacts } from '../worker/heartbeats.ts';
 import { heartbeatOnce, type RunningWorker, type Serve, startWorker } from '../worker/worker.ts';
 import { closeStack } from './close-stack.ts';
-import { processPulls } from './image-pulls.ts';
+import { processImages } from './image-pulls.ts';
 import { processLedger } from './process-ledger.ts';
 import { storeProgram } from './store-program.ts';
 import { type ChangingFiles, changingFiles, type WorkerFiles } from './worker-files.ts';
@@ -71,14 +71,15 @@ export async function openWorker(
     const path = `${statePath(config, id)}.db`;
     const journal = await openWorkerJournal({ ...deps, path, thread: storeProgram(deps.packageRoot) });
     opened.push(() => journal.close());
-    const pulls = await processPulls(deps);
-    if (pulls) opened.push(() => pulls.close());
+    const own = await processImages(deps);
+    if (own) opened.push(() => own.close());
     const providers = await providerRegistry({
       ...deps,
       ledger: processLedger(config, deps.clock),
       config: config.providers,
       images: config.images,
-      pulls,
+      pulls: own?.pulls,
+      disks: own?.disks,
       instance: journal.instance,
     });
     opened.push(() => providers.close());

@@ -1,12 +1,20 @@
 // The image store of this machine: what it holds, and removing what nobody needs. `import.ts` puts images into it.
-import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import { completeImageName, shortImageName } from '../domain/image-name.ts';
 import type { Host } from '../host/host.ts';
 import { sweepParts } from './registry/part-files.ts';
 import { type LockDeps, sweepTemporary, withStoreLock } from './store-lock.ts';
-import { layerFolder, makeStore, nameFile, type StorePaths, storePaths, treeFolder } from './store-paths.ts';
+import {
+  diskFile,
+  layerFolder,
+  makeStore,
+  nameFile,
+  type StorePaths,
+  storePaths,
+  treeFolder,
+} from './store-paths.ts';
 import {
   entriesOf,
   lastUse,
@@ -22,7 +30,7 @@ import { usersOf } from './tree-uses.ts';
 import type { UnpackLimits } from './unpack.ts';
 
 export interface RoomLimits {
-  /** Content of all layers; 0 for no limit. */
+  /** Content of all layers and disks; 0 for no limit. */
   maxStoreBytes: number;
   /** What stays free of the file system. */
   keepFreeBytes: number;
@@ -49,6 +57,8 @@ export interface ListedImage extends FoundImage {
   /** Sandboxes that run on it. */
   sandboxes: number;
   last_used_at: string;
+  /** Bytes of its disk for virtual machines; absent without one. */
+  disk_bytes?: number;
 }
 
 /** Finds an image by the name that a person or a spawn gives; undefined when the store has none. */
@@ -89,6 +99,7 @@ export async function listStored(root: string): Promise<ListedImage[]> {
     const image = images.get(name.digest);
     if (!image) continue;
     const others = [...images.values()].filter(({ digest }) => digest !== image.digest);
+    const disk = await stat(diskFile(paths, image.chain_id)).catch(() => undefined);
     listed.push({
       ...name,
       image,
@@ -96,6 +107,7 @@ export async function listStored(root: string): Promise<ListedImage[]> {
       shared_bytes: await sharedBytes(paths, image, others),
       sandboxes: (await usersOf(treeFolder(paths, image.chain_id))).length,
       last_used_at: new Date(await lastUse(paths, name.name)).toISOString(),
+      ...(disk && { disk_bytes: disk.size }),
     });
   }
   return listed;
@@ -179,7 +191,11 @@ export async function pruneStored(deps: StoreDeps, { unusedForMs, dryRun }: Prun
       if (isOld && image.sandboxes === 0) old.push(image);
     }
     const names = old.map(({ name }) => shortImageName(name));
-    if (dryRun) return { names, freed_bytes: old.reduce((sum, { image }) => sum + image.size_bytes, 0) };
+    if (dryRun)
+      return {
+        names,
+        freed_bytes: old.reduce((sum, { image, disk_bytes = 0 }) => sum + image.size_bytes + disk_bytes, 0),
+      };
     for (const { name } of old) await rm(nameFile(paths, name), { force: true });
     await sweepTemporary({ ...deps, paths });
     await sweepParts(deps.agent, paths, Number.POSITIVE_INFINITY);
@@ -187,7 +203,7 @@ export async function pruneStored(deps: StoreDeps, { unusedForMs, dryRun }: Prun
   });
 }
 
-/** Removes images, trees and layers that no name leads to. Trees in use stay, and with them their layers. */
+/** Removes images, trees, disks and layers that no name leads to. Trees in use stay, and their disks. */
 async function collect(paths: StorePaths): Promise<number> {
   const kept = new Set((await readNames(paths)).map(({ digest }) => digest));
   const images: StoredImage[] = [];
@@ -204,11 +220,24 @@ async function collect(paths: StorePaths): Promise<number> {
     if (chains.has(chain) || (await usersOf(folder)).length > 0) continue;
     await discard(paths, folder, async (moved) => (await usersOf(moved)).length > 0);
   }
-  let freed = 0;
+  let freed = await collectDisks(paths);
   for (const layer of await entriesOf(paths.layers)) {
     if (layers.has(layer)) continue;
     freed += await layerBytes(paths, `sha256:${layer}`);
     await discard(paths, join(paths.layers, layer));
+  }
+  return freed;
+}
+
+/** Disks of trees that are no longer there, and those that an older program made. Returns their bytes. */
+async function collectDisks(paths: StorePaths): Promise<number> {
+  const kept = (await entriesOf(paths.trees)).map((chain) => diskFile(paths, `sha256:${chain}`));
+  let freed = 0;
+  for (const name of await entriesOf(paths.disks)) {
+    const disk = join(paths.disks, name);
+    if (kept.includes(disk)) continue;
+    freed += (await stat(disk)).size;
+    await rm(disk, { force: true });
   }
   return freed;
 }

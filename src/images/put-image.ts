@@ -167,10 +167,14 @@ async function putTree(putting: Putting, stored: StoredImage): Promise<void> {
   if (!(await exists(final))) await install(await mergeTree(putting, stored), final);
 }
 
-/** Makes the tree of stored layers in tmp, and returns its folder. Call it with the store's lock. Throws `conflict` without a layer. */
+/**
+ * Makes the tree of stored layers in tmp, and returns its folder. `origins` gets what agent/src/image/origin.h says. Call it with
+ * the store's lock. Throws `conflict` without a layer.
+ */
 export async function mergeTree(
   putting: Putting,
   { chain_id, layers }: Pick<StoredImage, 'chain_id' | 'layers'>,
+  origins = '/dev/null',
 ): Promise<string> {
   const { paths, deps, signal, folder, agent } = putting;
   for (const diffId of layers)
@@ -188,7 +192,7 @@ export async function mergeTree(
     agent,
     ...deps.limits,
     target: paths.root,
-    records: '/dev/null',
+    records: origins,
     merge,
     signal,
   };

@@ -1,5 +1,6 @@
 // Keeps the image store within images.max_store_bytes, and images.keep_free_bytes of its file system free.
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../domain/errors.ts';
@@ -18,7 +19,7 @@ export async function requireRoom(
 ): Promise<void> {
   if (maxStoreBytes > 0 && (await storedBytes(paths)) + bytes > maxStoreBytes)
     throw noRoom(
-      `The layers of the image store would take more than the ${maxStoreBytes} bytes of images.max_store_bytes.`,
+      `The layers and disks of the image store would take more than the ${maxStoreBytes} bytes of images.max_store_bytes.`,
       'raise images.max_store_bytes',
     );
   const { bavail, bsize } = await statfs(paths.root);
@@ -48,8 +49,16 @@ async function storedBytes(paths: StorePaths): Promise<number> {
   let sum = 0;
   for (const layer of await entriesOf(paths.layers))
     sum += (await readLayer(paths, `sha256:${layer}`))?.bytes ?? 0;
+  for (const disk of await entriesOf(paths.disks)) sum += await sizeOf(join(paths.disks, disk));
   return sum;
 }
+
+/** It may be removed meanwhile. */
+const sizeOf = (path: string) =>
+  stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
 
 function noRoom(message: string, otherwise: string): ServiceError {
   return new ServiceError('resource_limit', message, {

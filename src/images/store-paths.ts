@@ -20,6 +20,8 @@ export interface StorePaths {
   names: string;
   /** Layers while they are fetched. */
   blobs: string;
+  /** File systems of virtual machines. Only the server can read them: they have the modes and owners of images. */
+  disks: string;
 }
 
 export function storePaths(root: string): StorePaths {
@@ -33,6 +35,7 @@ export function storePaths(root: string): StorePaths {
     images: at('images'),
     names: at('names'),
     blobs: at('blobs'),
+    disks: at('disks'),
   };
 }
 
@@ -45,10 +48,12 @@ export async function makeStore({
   images,
   names,
   blobs,
+  disks,
 }: StorePaths): Promise<void> {
   await makeFolders(root, 0o711);
   await chmod(root, 0o711);
   for (const folder of [tmp, layers, trees, images, names, blobs]) await makeFolders(folder, 0o711);
+  await makeFolders(disks, 0o700);
 }
 
 /** Makes a folder that the unpacker writes to. */
@@ -77,6 +82,8 @@ export function chainId(diffIds: readonly string[]): string {
 
 export const layerFolder = ({ layers }: StorePaths, diffId: string) => join(layers, hexOf(diffId));
 export const treeFolder = ({ trees }: StorePaths, chain: string) => join(trees, hexOf(chain));
+/** The version in the name changes with how disks are made. */
+export const diskFile = ({ disks }: StorePaths, chain: string) => join(disks, `${hexOf(chain)}.v1.ext4`);
 export const imageFile = ({ images }: StorePaths, digest: string) => join(images, `${hexOf(digest)}.json`);
 export const nameFile = ({ names }: StorePaths, name: string) =>
   join(names, `${encodeURIComponent(name)}.json`);

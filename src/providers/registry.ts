@@ -6,6 +6,7 @@ import type { Host } from '../host/host.ts';
 import type { Config } from '../schema/config.ts';
 import { PROVIDER_KINDS, type ProviderKind } from '../schema/provider.ts';
 import { guard } from './guard.ts';
+import type { MicrovmDeps } from './microvm/folders.ts';
 import type { ImageSource, Provider, ProviderSet } from './provider.ts';
 
 export interface RegistryDeps {
@@ -13,6 +14,8 @@ export interface RegistryDeps {
   images: Config['images'];
   /** Pulls into the image store; absent where nothing is started. */
   pulls?: ImageSource | undefined;
+  /** Makes disks of stored images, as `pulls`. */
+  disks?: MicrovmDeps['disks'];
   host: Host;
   clock: Clock;
   random: Random;
@@ -39,7 +42,7 @@ const BUILDERS: Record<ProviderKind, (deps: RegistryDeps) => Promise<Provider>> 
   },
   microvm: async (deps) => {
     const { microvmProvider } = await import('./microvm/microvm.ts');
-    return microvmProvider({ ...deps, config: deps.config.microvm });
+    return microvmProvider({ ...deps, config: deps.config.microvm, imageStore: deps.images });
   },
   hosted: async (deps) => {
     const { hostedProvider } = await import('./hosted/hosted.ts');

@@ -27,7 +27,7 @@ export const ImagesConfig = section(
       0,
       0,
       1024 * 1024 * GIBIBYTE,
-      'Maximum size of all layers in the store in bytes, unpacked; 0 for no limit. Pulls and imports that would pass it fail.',
+      'Maximum size of all unpacked layers and disks in the store in bytes; 0 for no limit. Pulls, imports and disks that would pass it fail.',
     ),
     keep_free_bytes: integer(
       GIBIBYTE,
@@ -62,7 +62,7 @@ export const ImagesConfig = section(
     pull: choice(
       PULL_POLICIES,
       'missing',
-      'Whether a userspace spawn pulls the image that it names: never, if it is missing from the store, or always, which asks the registry whether the tag has moved. With never, a spawn whose image is missing gets the default root and a warning; otherwise it fails if the image cannot be pulled.',
+      'Whether a spawn of userspace or microvm pulls the image that it names: never, if it is missing from the store, or always, which asks the registry whether the tag has moved. With never, a spawn whose image is missing gets the default image and a warning; otherwise it fails if the image cannot be pulled.',
     ),
     spawn_wait: duration(
       '5m',

@@ -30,6 +30,9 @@ export const Image = Type.Object({
   last_used_at: Type.String({ description: 'Last start of a sandbox, to the hour.' }),
   sandboxes: Type.Integer({ description: 'Sandboxes that run on it.' }),
   config: ImageConfig,
+  disk_bytes: Type.Optional(
+    Type.Integer({ description: 'Bytes of its disk for virtual machines; absent before the first start.' }),
+  ),
   warnings: Type.Array(Type.String(), { description: 'Contents that are left out.' }),
 });
 export type Image = Static<typeof Image>;

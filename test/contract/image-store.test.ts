@@ -105,7 +105,8 @@ describe('the image store', () => {
     await expect(take(other())).rejects.toMatchObject({
       code: 'resource_limit',
       status: 507,
-      message: 'The layers of the image store would take more than the 40 bytes of images.max_store_bytes.',
+      message:
+        'The layers and disks of the image store would take more than the 40 bytes of images.max_store_bytes.',
     });
     expect([stored('layers').length, stored('tmp'), (await listStored(deps.root)).length]).toEqual([
       2,

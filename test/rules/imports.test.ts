@@ -64,6 +64,7 @@ const TABLE: Record<string, Allowance> = {
   'images/registry': { folders: ['schema', 'domain', 'host', 'providers/outgoing'], packages: [] },
   providers: { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
   'providers/userspace': { folders: ['schema', 'domain', 'host', 'agent', 'images'], packages: [] },
+  'providers/microvm': { folders: ['schema', 'domain', 'host', 'agent', 'images'], packages: [] },
   'providers/outgoing': { folders: ['schema', 'domain'], packages: ['undici'] },
   'providers/hosted': { folders: ['schema', 'domain', 'host', 'agent'], packages: ['e2b'] },
   'providers/container': { folders: ['schema', 'domain', 'host', 'agent'], packages: ['dockerode'] },

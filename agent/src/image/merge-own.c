@@ -9,6 +9,7 @@
 
 #include "image/fault.h"
 #include "image/image.h"
+#include "image/origin.h"
 
 #define CREATE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 #define PART (1024 * 1024 * 1024)
@@ -66,20 +67,28 @@ int copy_name(int from, int to, const char *name)
 	return failed ? -1 : 0;
 }
 
+/* Its inode may have been that of a folder which a layer removed. */
+static int note_made(int tree, const char *name)
+{
+	struct record record = { .type = RECORD_FOLDER, .flags = RECORD_IMPLIED, .path = "" };
+
+	return origin_note(&record, tree, name, 0);
+}
+
 /* An image may have a link or a file there, to wherever it likes. */
 static int make_mount_point(int tree, const char *name)
 {
 	struct stat facts;
 
 	if (mkdirat(tree, name, 0755) == 0)
-		return 0;
+		return note_made(tree, name);
 	if (errno != EEXIST || fstatat(tree, name, &facts, AT_SYMLINK_NOFOLLOW))
 		return fail_system("make a mount point");
 	if (S_ISDIR(facts.st_mode))
 		return 0;
 	if (remove_name(tree, name))
 		return -1;
-	return mkdirat(tree, name, 0755) ? fail_system("make a mount point") : 0;
+	return mkdirat(tree, name, 0755) ? fail_system("make a mount point") : note_made(tree, name);
 }
 
 /* Removed first: writing would go through the hard link into the layer. */

@@ -16,6 +16,7 @@
 #include "image/fault.h"
 #include "image/image.h"
 #include "image/implied.h"
+#include "image/origin.h"
 #include "image/records.h"
 
 #define OPENAT2_CALL 437
@@ -23,6 +24,7 @@
 
 static int tree;                  /* the tree's root */
 static char path[2 * PATH_MAX];   /* of the folder that is merged, below the tree's root */
+static unsigned layer_number;     /* of the layer that is merged, the lowest is 0 */
 
 /* The folder at a path of the image, as the image itself would see it. */
 static int open_inside(const char *inside)
@@ -99,6 +101,31 @@ static int clear_lower(int layer)
 
 static int merge_folder(int from, int to);
 
+static int note_folder(int fd, bool is_implied)
+{
+	struct record record = { .type = RECORD_FOLDER, .flags = is_implied ? RECORD_IMPLIED : 0, .path = path };
+
+	return origin_note(&record, fd, "", layer_number);
+}
+
+static int note_file(int to, const char *name)
+{
+	static char own[sizeof(path) + NAME_BYTES + 2];
+	struct record record = { .type = RECORD_FILE, .path = own };
+
+	snprintf(own, sizeof(own), "%s%s%s", path, *path ? "/" : "", name);
+	return origin_note(&record, to, name, layer_number);
+}
+
+static int open_made(int to, const char *name, bool is_implied)
+{
+	int fd = openat(to, name, OPEN_FOLDER | O_NOFOLLOW);
+
+	if (fd >= 0 && note_folder(fd, is_implied))
+		return close(fd), -1;
+	return fd;
+}
+
 /* The tree's folder of a name: made, kept, or put where something else is. A link there is followed for a folder that
  * no entry of this layer names: its entries were packed through the link. */
 static int open_folder(int to, const char *name, mode_t mode)
@@ -107,12 +134,12 @@ static int open_folder(int to, const char *name, mode_t mode)
 	int fd;
 
 	if (mkdirat(to, name, mode) == 0)
-		return openat(to, name, OPEN_FOLDER | O_NOFOLLOW);
+		return open_made(to, name, is_implied);
 	if (errno != EEXIST)
 		return -1;
 	fd = openat(to, name, OPEN_FOLDER | O_NOFOLLOW);
 	if (fd >= 0) {
-		if (!is_implied && fchmod(fd, mode))
+		if (!is_implied && (fchmod(fd, mode) || note_folder(fd, false)))
 			return close(fd), -1;
 		return fd;
 	}
@@ -120,7 +147,7 @@ static int open_folder(int to, const char *name, mode_t mode)
 		return fd;
 	if (remove_name(to, name) || mkdirat(to, name, mode))
 		return -1;
-	return openat(to, name, OPEN_FOLDER | O_NOFOLLOW);
+	return open_made(to, name, is_implied);
 }
 
 static int take_folder(int from, int to, const char *name)
@@ -141,16 +168,16 @@ static int take_folder(int from, int to, const char *name)
 static int take_file(int from, int to, const char *name)
 {
 	if (linkat(from, name, to, name, 0) == 0)
-		return 0;
+		return note_file(to, name);
 	if (errno == EEXIST) {
 		if (remove_name(to, name))
 			return -1;
 		if (linkat(from, name, to, name, 0) == 0)
-			return 0;
+			return note_file(to, name);
 	}
 	if (errno != EMLINK && errno != EXDEV && errno != EPERM)
 		return fail_system("link a file into the tree");
-	return copy_name(from, to, name);
+	return copy_name(from, to, name) ? -1 : note_file(to, name);
 }
 
 static int is_folder(int folder, const struct dirent *entry)
@@ -223,8 +250,9 @@ int merge(const char *name, char *const *layers, size_t count)
 	tree = open(name, OPEN_FOLDER | O_NOFOLLOW);
 	if (tree < 0)
 		return fail_system("open the tree");
-	for (size_t i = 0; i < count; i++)
-		if (merge_layer(layers[i]))
+	origin_begin();
+	for (; layer_number < count; layer_number++)
+		if (merge_layer(layers[layer_number]))
 			return -1;
-	return merge_own(tree);
+	return merge_own(tree) || records_flush() ? -1 : 0;
 }

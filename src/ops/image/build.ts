@@ -2,14 +2,14 @@
 // moment, the name leads to the previous image or to the complete new one.
 import { chmod, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { changeInodes, checkFileSystem, makeFileSystem, sizeFor } from '../../images/disk/file-system.ts';
+import { diskFull, findTools, type Tools, tooLarge } from '../../images/disk/tools.ts';
 import { freshFolder } from '../../providers/microvm/cached.ts';
 import { installImage, makeImagesFolder, parseImageName } from '../../providers/microvm/images.ts';
 import type { ImageBuildReport } from '../../schema/image-report.ts';
 import { hashFile } from '../db/copy-file.ts';
 import { requireSpace } from '../db/space.ts';
-import { changeInodes, checkFileSystem, makeFileSystem, sizeFor } from './file-system.ts';
 import { type BuildDeps, type ImageBuild, type ImageSource, limitOf, type Making, stage } from './stage.ts';
-import { diskFull, findTools, type Tools, tooLarge } from './tools.ts';
 
 const BLOCK = 4096;
 

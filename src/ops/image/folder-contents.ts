@@ -2,35 +2,27 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Contents } from './file-system.ts';
+import { Contents } from '../../images/disk/contents.ts';
 
-const BLOCK = 4096;
 const MOST_ENTRIES = 1_000_000;
-/** The bytes of a directory entry in addition to its name; and the longest link that needs no block. ext4(5) */
-const NAME_BYTES = 12;
-const SHORT_LINK = 59;
 
-export interface FolderContents extends Contents {
-  /** The size of the contents. */
-  bytes: number;
-  files: number;
+export interface FolderContents {
+  contents: Contents;
   /** Paths from the folder on, latin1, of what belongs to `uid`. */
   owned: string[];
 }
 
-interface Walk {
+interface Walk extends FolderContents {
   uid: number;
   seen: Set<string>;
   signal: AbortSignal | undefined;
-  found: FolderContents;
 }
 
 /** Links are not followed. Throws `bad_request` for more than a million entries, and what reading it throws. */
 export async function contentsOf(path: string, uid: number, signal?: AbortSignal): Promise<FolderContents> {
-  const found: FolderContents = { inodes: 1, blocks: 1, bytes: 0, files: 0, owned: [] };
-  const walk: Walk = { uid, seen: new Set(), signal, found };
+  const walk: Walk = { uid, seen: new Set(), signal, contents: new Contents(), owned: [] };
   await visitFolder(walk, Buffer.from(path), '');
-  return found;
+  return walk;
 }
 
 async function visitFolder(walk: Walk, folder: Buffer, inside: string): Promise<void> {
@@ -38,8 +30,7 @@ async function visitFolder(walk: Walk, folder: Buffer, inside: string): Promise<
   // An interruption takes effect between folders.
   await setImmediate();
   const names = readdirSync(folder, { encoding: 'latin1' });
-  const bytes = names.reduce((sum, name) => sum + name.length + NAME_BYTES, 2 * NAME_BYTES);
-  walk.found.blocks += blocksOf(bytes);
+  walk.contents.names(names.map((name) => name.length));
   for (const name of names) {
     const path = Buffer.concat([folder, Buffer.from(`/${name}`, 'latin1')]);
     const at = `${inside}/${name}`;
@@ -48,25 +39,20 @@ async function visitFolder(walk: Walk, folder: Buffer, inside: string): Promise<
 }
 
 /** Whether it is a folder. */
-function visit({ uid, seen, found }: Walk, path: Buffer, at: string): boolean {
+function visit({ uid, seen, contents, owned }: Walk, path: Buffer, at: string): boolean {
   const facts = lstatSync(path);
-  if (facts.uid === uid) found.owned.push(at);
+  if (facts.uid === uid) owned.push(at);
   if (facts.nlink > 1 && !facts.isDirectory()) {
     const inode = `${facts.dev} ${facts.ino}`;
     if (seen.has(inode)) return false;
     seen.add(inode);
   }
-  if (++found.inodes > MOST_ENTRIES)
+  if (contents.inodes >= MOST_ENTRIES)
     throw new ServiceError('bad_request', 'The directory has more than a million entries.', {
       remedy: 'Use the root directory of a guest, not of a machine.',
     });
-  if (facts.isSymbolicLink() && facts.size > SHORT_LINK) found.blocks++;
-  if (facts.isFile()) {
-    found.files++;
-    found.bytes += facts.size;
-    found.blocks += blocksOf(facts.size);
-  }
+  if (facts.isFile()) contents.file(facts.size);
+  else if (facts.isSymbolicLink()) contents.link(facts.size);
+  else contents.folder();
   return facts.isDirectory();
 }
-
-const blocksOf = (bytes: number) => Math.ceil(bytes / BLOCK);

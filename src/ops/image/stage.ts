@@ -4,11 +4,12 @@ import { join, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Host } from '../../host/host.ts';
+import type { Contents } from '../../images/disk/contents.ts';
+import { inodeScript, ownedScript } from '../../images/disk/inode-script.ts';
+import { tooLarge } from '../../images/disk/tools.ts';
 import { archiveBytes } from './archive.ts';
-import { contentsOf, type FolderContents } from './folder-contents.ts';
-import { inodeScript, ownedScript } from './inode-script.ts';
+import { contentsOf } from './folder-contents.ts';
 import { StagedRoot } from './staged-root.ts';
-import { tooLarge } from './tools.ts';
 import { unpackTar } from './unpack-tar.ts';
 
 /** Where no size is given. */
@@ -57,7 +58,7 @@ export interface Staged {
   from: string;
   /** What is to be changed in it afterwards; read once. */
   script: Iterable<Buffer>;
-  contents: FolderContents;
+  contents: Contents;
   warnings: string[];
 }
 
@@ -88,7 +89,7 @@ async function stageTar({ build, deps, work }: Making, tar: AsyncIterable<Buffer
   const { signal, onStage } = build;
   const onBytes = (done: number) => onStage?.('read', done);
   const unpacked = await unpackTar(tar, root, { folder: work, maxBytes: limitOf(build), signal, onBytes });
-  const contents = await contentsOf(from, deps.host.uid, signal);
+  const { contents } = await contentsOf(from, deps.host.uid, signal);
   return { from, script: inodeScript(root.root, work), contents, warnings: unpacked.warnings };
 }
 
@@ -99,8 +100,8 @@ async function stageFolder({ build, deps }: Making, path: string): Promise<Stage
     throw new ServiceError('bad_request', 'The path is not a directory.', {
       remedy: 'Use --from-tar for a tar archive.',
     });
-  const contents = await contentsOf(from, deps.host.uid, build.signal);
+  const { contents, owned } = await contentsOf(from, deps.host.uid, build.signal);
   if (contents.bytes > limitOf(build)) throw tooLarge();
-  const script = deps.host.uid === 0 ? [] : ownedScript(contents.owned);
+  const script = deps.host.uid === 0 ? [] : ownedScript(owned);
   return { from, script, contents, warnings: [] };
 }

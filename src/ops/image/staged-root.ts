@@ -3,16 +3,8 @@
 // go into the image itself (inode-script.ts). So no archive can reach out of it, and no root is needed. It works
 // synchronously, because the files are many and small and the process does nothing else.
 import { closeSync, linkSync, mkdirSync, openSync, rmSync, symlinkSync, writeSync } from 'node:fs';
-import {
-  type Folder,
-  folderAt,
-  type Inode,
-  namesOf,
-  refused,
-  type TreeLocation,
-  type TreeNode,
-  UNSAYABLE,
-} from './tree-path.ts';
+import { type Folder, type Inode, type TreeNode, UNSAYABLE } from '../../images/disk/inode-tree.ts';
+import { folderAt, namesOf, refused, type TreeLocation } from './tree-path.ts';
 
 const MOST_ENTRIES = 1_000_000;
 const LONGEST_TARGET = 4095;

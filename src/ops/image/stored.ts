@@ -59,6 +59,7 @@ function imageOf({
   sandboxes,
   last_used_at,
   imported_at,
+  disk_bytes,
 }: ListedImage): Image {
   const { chain_id: _, platform, ...facts } = image;
   return {
@@ -72,6 +73,7 @@ function imageOf({
     stored_at: imported_at,
     last_used_at,
     sandboxes,
+    ...(disk_bytes !== undefined && { disk_bytes }),
   };
 }
 

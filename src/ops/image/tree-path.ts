@@ -1,27 +1,13 @@
 // The path of an archive's entry in the root that is made of it. Links of the archive lead within that root, also
 // absolute ones: nothing is ever looked up on this machine.
 import { ServiceError } from '../../domain/errors.ts';
+import type { Folder } from '../../images/disk/inode-tree.ts';
 
 const MOST_HOPS = 40;
 /** Names that one path is looked up by, those of its links included: each lookup takes as long. */
 const MOST_STEPS = 1000;
 const MOST_DEPTH = 200;
 const LONGEST_NAME = 255;
-
-/** What no name in an image may have: the script of its inodes is read line by line. */
-export const UNSAYABLE = /[\r\n\0]/;
-
-export interface Inode {
-  mode: number;
-  uid: number;
-  gid: number;
-  /** Seconds since 1970. */
-  mtime: number;
-  capability?: Buffer | undefined;
-}
-export type Folder = Inode & { type: 'folder'; children: Map<string, TreeNode> };
-/** A file with several names is one node that has several parents. */
-export type TreeNode = Folder | (Inode & { type: 'file' }) | (Inode & { type: 'link'; target: string });
 
 export interface TreeLocation {
   folder: Folder;

@@ -10,7 +10,8 @@ import { runtimeName } from '../local/instance-folders.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
 import { runtimePaths } from './folders.ts';
-import { chooseImage } from './images.ts';
+import { type ChosenImage, chooseImage } from './image-choice.ts';
+import { useImage } from './image-use.ts';
 import { claimFolder, launch, type Making, networkOf } from './launch.ts';
 import { restore } from './restore.ts';
 import { guestSettings } from './settings.ts';
@@ -26,23 +27,22 @@ export async function createRuntime(
   signal: AbortSignal,
 ): Promise<Created> {
   if (spec.role === 'pool') throw new ServiceError('not_implemented', 'Virtual machines do not host pools.');
-  const {
-    making,
-    hold,
-    warnings: imageWarnings,
-  } = await wrapNotStarted(planMaking(state, snapshots, spec, signal), signal);
+  const plan = await wrapNotStarted(planMaking(state, snapshots, spec, signal), signal);
   try {
-    await start(state, { making, hold }, signal);
+    await start(state, plan, signal);
   } finally {
-    hold?.release();
+    plan.hold?.release();
   }
-  const { memory_mb, vcpus, warnings } = making.shape;
-  const { name, image } = making;
-  return { runtime_id: name, image: image.name, memory_mb, vcpus, warnings: [...imageWarnings, ...warnings] };
+  const { memory_mb, vcpus, warnings } = plan.making.shape;
+  const { name, warnings: imageWarnings, stored } = plan.image;
+  const digest = stored && { image_digest: stored.image.digest };
+  const shape = { memory_mb, vcpus, warnings: [...imageWarnings, ...warnings] };
+  return { runtime_id: plan.making.name, image: name, ...shape, ...digest };
 }
 
 interface Start {
   making: Making;
+  image: ChosenImage;
   hold: SnapshotHold | undefined;
 }
 
@@ -52,24 +52,29 @@ async function planMaking(
   snapshots: SnapshotSource,
   spec: RuntimeSpec,
   signal: AbortSignal,
-): Promise<Start & { warnings: string[] }> {
+): Promise<Start> {
   const name = runtimeName(spec);
   const paths = runtimePaths(state.folders, name);
   await state.checkDataFolder();
-  const { image, warnings } = await chooseImage(state.images, spec.image);
+  const image = await chooseImage(state, spec);
   await state.prepare();
   const machinery = await state.machinery.ready();
   signal.throwIfAborted();
   const making = { spec, name, paths, image, machinery, shape: shapeFor(state, spec) };
-  refuseDifferences(spec.strict, [...warnings, ...making.shape.warnings]);
+  refuseDifferences(spec.strict, [...image.warnings, ...making.shape.warnings]);
   const isKept = state.config.snapshots && state.monitor.restores;
-  return { making, hold: isKept ? await snapshots.hold(making, signal) : undefined, warnings };
+  return { making, image, hold: isKept ? await snapshots.hold(making, signal) : undefined };
 }
 
-async function start(state: MicrovmState, { making, hold }: Start, signal: AbortSignal): Promise<void> {
+async function start(
+  state: MicrovmState,
+  { making, image, hold }: Start,
+  signal: AbortSignal,
+): Promise<void> {
   await claimFolder(making.paths.folder);
   try {
-    if (!hold || !(await restored(state, { making, hold }, signal)))
+    await useImage(state, making, image);
+    if (!hold || !(await restored(state, { making, image, hold }, signal)))
       await state.boots.run(() => boot(state, making, signal), signal);
   } catch (error) {
     await undo(state, making.name);
@@ -80,7 +85,7 @@ async function start(state: MicrovmState, { making, hold }: Start, signal: Abort
 /** Returns false when the snapshot could not be restored: nothing of the attempt is left. */
 async function restored(
   state: MicrovmState,
-  { making, hold }: { making: Making; hold: SnapshotHold },
+  { making, image, hold }: Start & { hold: SnapshotHold },
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
@@ -92,6 +97,7 @@ async function restored(
     await hold.failed(error);
     await clear(state, making.name, signal);
     await claimFolder(making.paths.folder);
+    await useImage(state, making, image);
     return false;
   }
 }

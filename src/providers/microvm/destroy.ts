@@ -15,6 +15,7 @@ import {
 } from '../local/processes.ts';
 import { releaseSlots } from '../local/uid-slots.ts';
 import { type RuntimePaths, runtimePaths } from './folders.ts';
+import { releaseImage } from './image-use.ts';
 import { type RuntimeRecord, readRecord } from './record.ts';
 import type { MicrovmState } from './state.ts';
 
@@ -26,6 +27,7 @@ export async function clear(state: MicrovmState, name: string, signal?: AbortSig
   const cgroups = { own: cgroupName(state, name), host: await state.cgroups(), recorded: record?.cgroups };
   await removeCgroups(state.clock, cgroups, signal);
   await state.slowly(() => rm(paths.overlay, { force: true }));
+  await releaseImage(state, name);
   await releaseSlots(state, name, record?.uid_slot);
   await removeRunFolder(paths.folder);
 }

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
 import type { SlowFolders } from '../../host/slow-folders.ts';
+import type { ImageDisks } from '../../images/disk/disks.ts';
+import type { Config } from '../../schema/config.ts';
 import type { MicrovmConfig } from '../../schema/config-microvm.ts';
 import {
   type InstanceFolders,
@@ -14,8 +16,15 @@ import {
   socketPath,
 } from '../local/instance-folders.ts';
 import type { LocalDeps } from '../local/runtimes.ts';
+import type { ImageSource } from '../provider.ts';
 
-export type MicrovmDeps = LocalDeps<MicrovmConfig>;
+export interface MicrovmDeps extends LocalDeps<MicrovmConfig> {
+  imageStore: Pick<Config['images'], 'path'>;
+  /** Pulls into the store; absent where nothing is pulled. */
+  pulls?: ImageSource | undefined;
+  /** Makes disks of stored images; absent where nothing is started. */
+  disks?: Pick<ImageDisks, 'ready'> | undefined;
+}
 
 export interface MicrovmFolders extends InstanceFolders {
   /** One file a runtime, for what its guest changes. */

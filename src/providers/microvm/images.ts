@@ -188,39 +188,24 @@ async function dropContent(dataFolder: string, digest: string): Promise<void> {
   await rm(contentPath(dataFolder, digest), { force: true });
 }
 
-interface ChosenImage {
-  image: GuestImage;
-  warnings: string[];
-}
-
-/**
- * An unknown name gets the first image and a warning: there is no registry to pull from. Configured images come first. Throws
- * `unavailable` when there are no images.
- */
-export async function chooseImage(
-  folders: ImageFolders,
-  requested: string | undefined,
-): Promise<ChosenImage> {
-  const named = requested === undefined ? undefined : await findImage(folders, requested);
-  if (named) return { image: named, warnings: [] };
-  const image = await firstImage(folders);
-  const words = `Image ${requested} is not an image for virtual machines: the sandbox runs on ${image.name}.`;
-  return { image, warnings: requested === undefined ? [] : [words] };
-}
-
-async function firstImage(folders: ImageFolders): Promise<GuestImage> {
+/** The image of a spawn that names none. Configured images come first. Throws `unavailable` when there are no images. */
+export async function firstImage(folders: ImageFolders): Promise<GuestImage> {
   const all = await listImages(folders);
   const configured = Object.keys(folders.configured);
   const image = all.find(({ name }) => name === configured[0]) ?? all[0];
   if (image) return image;
-  throw new ServiceError('unavailable', 'No image for virtual machines found.', {
-    remedy: 'Build one with svc image build, or name a file in providers.microvm.images.',
+  throw noImages();
+}
+
+export function noImages(): ServiceError {
+  return new ServiceError('unavailable', 'No image for virtual machines found.', {
+    remedy:
+      'Pull one with svc image pull and name it in the request, build one with svc image build, or name a file in providers.microvm.images.',
   });
 }
 
-/** Names of those that can be run. Throws `unavailable` when a configured file is not there, or there is no image. */
+/** Names of those that can be run, if any. Throws `unavailable` when a configured file is not there. */
 export async function imageNames(folders: ImageFolders): Promise<string[]> {
-  await firstImage(folders);
   const names = (await listImages(folders)).map(({ name }) => name);
   const missing = Object.keys(folders.configured).find((name) => !names.includes(name));
   if (missing === undefined) return names;

@@ -7,6 +7,7 @@ import { createRuntime } from './create.ts';
 import { clear } from './destroy.ts';
 import type { MicrovmDeps } from './folders.ts';
 import { runtimePaths } from './folders.ts';
+import { imageState, presentImages, readyImage } from './image-choice.ts';
 import { inspectRuntime, listRuntimes, watchRuntimes } from './listing.ts';
 import { probeMicrovm } from './probe.ts';
 import { listSnapshots } from './snapshot-prune.ts';
@@ -21,7 +22,9 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     kind: 'microvm',
     capabilities: capabilitiesOf(state),
     hasNetwork: state.config.network !== 'none',
-    presentImages: async () => state.knownImages(),
+    presentImages: () => presentImages(state),
+    readyImage: (spec, signal) => readyImage(state, spec, signal),
+    imageState: (spec) => imageState(state, spec),
     describe: () => ({ isolation: isolationOf(state), images: state.knownImages() }),
     probe: (signal) => probeMicrovm(state, signal),
     create: (spec, signal) => createRuntime(state, snapshots, spec, signal),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { once } from '../../domain/once.ts';
 import type { Host } from '../../host/host.ts';
+import { findSystemProgram } from '../../host/system-program.ts';
 import { unwritable } from './record.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -90,7 +91,7 @@ async function blank(host: Host, folder: string, mb: number): Promise<Piece[]> {
 }
 
 async function format(host: Host, path: string, mb: number): Promise<void> {
-  const program = await findProgram(host, 'mke2fs');
+  const program = await findSystemProgram(host, 'mke2fs');
   if (!program) throw noFormatter();
   const { code, stderr } = await host.run(program, [...OPTIONS, path, `${mb}M`], { timeoutMs: FORMAT_MS });
   if (code !== 0) throw noFormatter(new Error(stderr));
@@ -127,17 +128,4 @@ export function noFormatter(cause?: unknown): ServiceError {
     cause,
     remedy: 'Install e2fsprogs (mke2fs), or set providers.microvm.overlay_mb to 0.',
   });
-}
-
-/** Debian has e2fsprogs where the PATH of an ordinary user does not lead. */
-const FOLDERS = ['/usr/sbin', '/sbin'];
-
-export type Program = 'mke2fs' | 'debugfs' | 'e2fsck';
-
-/** Its path; undefined when it is not on this machine. */
-export async function findProgram(host: Host, program: Program): Promise<string | undefined> {
-  const found = await host.which(program);
-  if (found !== undefined) return found;
-  for (const folder of FOLDERS) if (await host.stat(`${folder}/${program}`)) return `${folder}/${program}`;
-  return undefined;
 }

@@ -1,8 +1,11 @@
 // Whether virtual machines can start, and with which parts.
 import { abortable } from '../../domain/timeout.ts';
+import { findSystemProgram } from '../../host/system-program.ts';
 import { type Finding, finding } from '../findings.ts';
 import type { ProbeReport } from '../provider.ts';
-import { findProgram, noFormatter } from './overlay.ts';
+import { presentImages } from './image-choice.ts';
+import { noImages } from './images.ts';
+import { noFormatter } from './overlay.ts';
 import type { MicrovmState } from './state.ts';
 
 /** Never throws. Settles when `signal` aborts; the checks continue for the next probe. */
@@ -14,7 +17,9 @@ export async function probeMicrovm(state: MicrovmState, signal: AbortSignal): Pr
     finding('monitor', async () => `${state.monitor.title} ${(await machinery.monitor()).version} is there.`),
     finding('kernel', async () => `Guests run Linux ${(await inDataFolder(machinery.kernel)).version}.`),
     finding('agent', () => inDataFolder(machinery.initramfs).then(() => 'The guest agent is ready.')),
-    finding('images', async () => `Images: ${(await inDataFolder(state.imageNames)).join(', ')}.`),
+    finding('images', async () =>
+      imagesThere(await inDataFolder(state.imageNames), await presentImages(state)),
+    ),
     ...(state.config.overlay_mb > 0 ? [finding('overlay', () => formatter(state))] : []),
     accelerator(() => inDataFolder(machinery.accelerator)),
   ];
@@ -24,8 +29,15 @@ export async function probeMicrovm(state: MicrovmState, signal: AbortSignal): Pr
   return { healthy: fault === undefined, ...(fault && { message: fault.message }), findings };
 }
 
+/** Throws `unavailable` when no spawn could start. */
+function imagesThere(own: readonly string[], all: readonly string[]): string {
+  if (own.length > 0) return `Images: ${own.join(', ')}.`;
+  if (all.length > 0) return `Images of the store: ${all.length}. Spawns must name one.`;
+  throw noImages();
+}
+
 async function formatter({ host }: MicrovmState): Promise<string> {
-  if (!(await findProgram(host, 'mke2fs'))) throw noFormatter();
+  if (!(await findSystemProgram(host, 'mke2fs'))) throw noFormatter();
   return 'Overlay disks can be formatted.';
 }
 

@@ -3,9 +3,11 @@ import { stat } from 'node:fs/promises';
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { once } from '../../domain/once.ts';
 import { type SlowFolders, slowFolders } from '../../host/slow-folders.ts';
+import { sweepUses } from '../../images/tree-uses.ts';
 import { type CgroupHost, findCgroupHost } from '../local/cgroup-host.ts';
 import { runtimeNames } from '../local/instance-folders.ts';
 import { sweepSlots } from '../local/uid-slots.ts';
+import { runtimeOf } from '../local/use-names.ts';
 import type { AcceleratorKind } from './accelerator.ts';
 import type { MicrovmDeps } from './folders.ts';
 import {
@@ -117,4 +119,8 @@ async function prepareOnce(deps: MicrovmDeps, folders: MicrovmFolders): Promise<
   const live = new Set(await runtimeNames(folders));
   await sweepSlots(folders, (name) => !live.has(name));
   await sweepOverlays(folders, live);
+  await sweepUses(deps.imageStore.path, (user) => {
+    const name = runtimeOf(folders, user);
+    return name !== undefined && !live.has(name);
+  });
 }

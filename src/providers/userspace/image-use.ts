@@ -2,10 +2,10 @@
 import { mkdir } from 'node:fs/promises';
 import { releaseEverywhere, releaseTree, useTree } from '../../images/tree-uses.ts';
 import { runFolder } from '../local/instance-folders.ts';
+import { userOf } from '../local/use-names.ts';
 import type { ChosenImage } from './image.ts';
 import type { RuntimeRecord } from './record.ts';
 import type { UserspaceState } from './state.ts';
-import { userOf } from './use-names.ts';
 
 /** Makes the run folder too: a note counts only while that exists. Throws `not_found` when the image was removed meanwhile. */
 export async function useImage({ folders }: UserspaceState, name: string, image: ChosenImage): Promise<void> {

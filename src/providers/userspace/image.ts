@@ -4,6 +4,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { isImageName } from '../../domain/image-name.ts';
 import type { ImageWish } from '../../domain/image-policy.ts';
 import { OWN_PLATFORM } from '../../images/archive-images.ts';
+import { foreignImage, missingImage } from '../../images/image-faults.ts';
 import { type FoundImage, findStored, storedNames } from '../../images/image-store.ts';
 import type { ImageState as State } from '../../schema/admission.ts';
 import type { UserspaceConfig } from '../../schema/config.ts';
@@ -41,9 +42,9 @@ export async function chooseImage(
   const name = requested as string;
   const isRequired = policy !== 'optional';
   const stored = await storedHere(state, name);
-  if (!stored && isRequired) throw missing(name);
+  if (!stored && isRequired) throw missingImage(name);
   if (!stored) return instead(standard, `Image ${name} is not on this machine`);
-  if (stored.image.platform !== OWN_PLATFORM) throw foreign(name, stored.image.platform);
+  if (stored.image.platform !== OWN_PLATFORM) throw foreignImage(name, stored.image.platform);
   if (protectsNothing(state)) {
     if (isRequired) throw unprotected(name);
     return instead(standard, `proot cannot protect image ${name} from changes`);
@@ -105,20 +106,6 @@ const instead = (standard: ChosenImage, reason: string): ChosenImage => ({
   ...standard,
   warnings: [`${reason}: the sandbox runs on ${standard.name}.`],
 });
-
-function foreign(name: string, platform: string): ServiceError {
-  return new ServiceError('not_found', `Image ${name} is for ${platform}, which this machine cannot run.`, {
-    remedy: `Import the image for ${OWN_PLATFORM}.`,
-  });
-}
-
-function missing(name: string): ServiceError {
-  return new ServiceError('not_found', `Image ${name} is not on this machine, and is not pulled.`, {
-    remedy:
-      'Pull or import it first, or let spawns pull images: images.pull of the machine, and pull in the request.',
-    details: { reason: 'no_image', image: name },
-  });
-}
 
 function unprotected(name: string): ServiceError {
   return new ServiceError('not_implemented', `proot cannot protect image ${name} from changes here.`, {

@@ -15,11 +15,11 @@ import {
 } from '../local/instance-folders.ts';
 import type { LocalDeps } from '../local/runtimes.ts';
 import { sweepSlots } from '../local/uid-slots.ts';
+import { runtimeOf } from '../local/use-names.ts';
 import type { ImageSource } from '../provider.ts';
 import { makeEtc } from './etc.ts';
 import { type Launcher, openLauncher } from './launcher.ts';
 import { hostView, imageView, type RootfsView } from './rootfs-view.ts';
-import { runtimeOf } from './use-names.ts';
 
 export interface UserspaceDeps extends LocalDeps<UserspaceConfig> {
   imageStore: Pick<Config['images'], 'path'>;

@@ -62,6 +62,7 @@ export function microvmHome(): MicrovmHome {
         random: realRandom(),
         logger: silentLogger,
         config: { ...standard(home, image), ...config },
+        imageStore: { path: join(home, 'store') },
         instance,
         packageRoot: packageRoot(),
         runtimeDir: home,

@@ -59,6 +59,7 @@ export async function scriptedFirecracker(): Promise<ScriptedFirecracker> {
         logger: silentLogger,
         config: { ...standard(folder), ...config },
         instance: INSTANCE,
+        imageStore: { path: join(folder, 'store') },
         packageRoot: packageRoot(),
         runtimeDir: folder,
       }),

@@ -41,6 +41,7 @@ it('microvm keeps the folders of another server, and removes its own', async () 
       overlay_mb: 0,
     } as Partial<MicrovmConfig> as MicrovmConfig,
     instance: home.instance,
+    imageStore: { path: join(home.home, 'store') },
     packageRoot: packageRoot(),
     runtimeDir: home.home,
   };

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { inodeScript, ownedScript } from '../../../../src/ops/image/inode-script.ts';
+import { inodeScript, ownedScript } from '../../../../src/images/disk/inode-script.ts';
 import { StagedRoot } from '../../../../src/ops/image/staged-root.ts';
 
 const INODE = { mode: 0o755, uid: 0, gid: 0, mtime: 0 };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/domain/errors.ts';
-import { inodeScript } from '../../../../src/ops/image/inode-script.ts';
+import { inodeScript } from '../../../../src/images/disk/inode-script.ts';
 import { StagedRoot } from '../../../../src/ops/image/staged-root.ts';
 import { tarEntries } from '../../../../src/ops/image/tar-reader.ts';
 import { unpackTar } from '../../../../src/ops/image/unpack-tar.ts';

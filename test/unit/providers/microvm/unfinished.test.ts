@@ -35,6 +35,7 @@ function ground() {
     logger: silentLogger,
     config: { data_dir: home, images: {}, monitor: 'qemu', overlay_mb: 64, snapshots: true },
     instance: { id, key: '' },
+    imageStore: { path: join(home, 'store') },
     packageRoot: home,
     runtimeDir: home,
   } as unknown as MicrovmDeps;

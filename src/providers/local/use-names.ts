@@ -1,5 +1,5 @@
 // Names of runtimes in the notes of the image store: the instance, a dot, and the name in the run folder.
-import type { InstanceFolders } from '../local/instance-folders.ts';
+import type { InstanceFolders } from './instance-folders.ts';
 
 export const userOf = ({ short }: InstanceFolders, name: string) => `${short}.${name}`;
 

@@ -1,6 +1,7 @@
 // The file system of an image: how large it is, and how it is made. It is only ever read, so it has no journal.
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Contents } from './contents.ts';
 import { failure, type Tools } from './tools.ts';
 
 const BLOCK = 4096;
@@ -14,15 +15,8 @@ const SPARE_INODES = 64;
 const FEATURES =
   'none,extents,filetype,dir_index,sparse_super,large_file,huge_file,flex_bg,uninit_bg,dir_nlink,extra_isize,ext_attr';
 
-/** What a folder holds, as its file system counts it. */
-export interface Contents {
-  inodes: number;
-  /** Blocks of 4096 bytes, for files, folders and long links. */
-  blocks: number;
-}
-
 /** Bytes of an image that just holds it. */
-export function sizeFor({ inodes, blocks }: Contents): number {
+export function sizeFor({ inodes, blocks }: Pick<Contents, 'inodes' | 'blocks'>): number {
   const bytes = LEAST + (blocks * BLOCK + (inodes + SPARE_INODES) * INODE) * OVERHEAD;
   return Math.ceil(bytes / MEBIBYTE) * MEBIBYTE;
 }

@@ -2,7 +2,8 @@
 // mke2fs takes them from the files that it reads, and those can have all of that only where root makes them.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Folder, refused, type TreeNode, UNSAYABLE } from './tree-path.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { type Folder, type TreeNode, UNSAYABLE } from './inode-tree.ts';
 
 const TYPE_BITS = { folder: 0o040000, file: 0o100000, link: 0o120000 } as const;
 const LATEST = 0xffffffff;
@@ -41,7 +42,7 @@ function fields(node: TreeNode, path: string): string[] {
 
 /** A word of debugfs: in quotes, in which two are one. A line break would begin a command, and one with `!` is the shell's. */
 function quoted(word: string): string {
-  if (UNSAYABLE.test(word)) throw refused('The archive has a line break in a path.');
+  if (UNSAYABLE.test(word)) throw unsayable('The image has a line break in a path.');
   return `"${word.replaceAll('"', '""')}"`;
 }
 
@@ -49,7 +50,8 @@ function quoted(word: string): string {
 function* script(lines: Iterable<string>): Generator<Buffer> {
   let piece: string[] = [];
   for (const line of lines) {
-    if (line.length > LONGEST_LINE) throw refused('There is a path that is too long for an image.');
+    if (line.length > LONGEST_LINE)
+      throw unsayable('There is a path that is too long for the disk of an image.');
     piece.push(`${line}\n`);
     if (piece.length < PIECE_LINES) continue;
     yield Buffer.from(piece.join(''), 'latin1');
@@ -62,4 +64,10 @@ function* script(lines: Iterable<string>): Generator<Buffer> {
 export function ownedScript(paths: readonly string[]): Generator<Buffer> {
   const sayable = paths.filter((path) => !UNSAYABLE.test(path)).map(quoted);
   return script(sayable.flatMap((path) => [`sif ${path} uid 0`, `sif ${path} gid 0`]));
+}
+
+function unsayable(message: string): ServiceError {
+  return new ServiceError('bad_request', message, {
+    remedy: 'Give an archive of a root file system, as `docker export` makes it.',
+  });
 }

@@ -1,9 +1,11 @@
 // The programs of e2fsprogs that make an image, and how they are run.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Host } from '../../host/host.ts';
-import { findProgram, type Program } from '../../providers/microvm/overlay.ts';
+import { findSystemProgram } from '../../host/system-program.ts';
 
 const LONGEST_MS = 30 * 60_000;
+
+export type Program = 'mke2fs' | 'debugfs' | 'e2fsck';
 
 export interface Tools {
   /** Returns its standard error. Throws `provider_error` when it fails. */
@@ -27,7 +29,7 @@ export async function findTools(host: Host): Promise<Tools> {
 }
 
 async function find(host: Host, program: Program): Promise<string> {
-  const found = await findProgram(host, program);
+  const found = await findSystemProgram(host, program);
   if (found !== undefined) return found;
   throw new ServiceError('unavailable', `The program ${program} is not installed.`, {
     remedy: 'Install e2fsprogs.',
@@ -65,6 +67,6 @@ export function diskFull(cause?: unknown): ServiceError {
   return new ServiceError('resource_limit', 'The disk does not have enough free space.', {
     cause,
     status: 507,
-    remedy: 'Free disk space below providers.microvm.data_dir.',
+    remedy: 'Free disk space below images.path and providers.microvm.data_dir.',
   });
 }

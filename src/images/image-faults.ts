@@ -1,0 +1,17 @@
+// Why a start cannot run on an image that it names.
+import { ServiceError } from '../domain/errors.ts';
+import { OWN_PLATFORM } from './archive-images.ts';
+
+export function foreignImage(name: string, platform: string): ServiceError {
+  return new ServiceError('not_found', `Image ${name} is for ${platform}, which this machine cannot run.`, {
+    remedy: `Import the image for ${OWN_PLATFORM}.`,
+  });
+}
+
+export function missingImage(name: string): ServiceError {
+  return new ServiceError('not_found', `Image ${name} is not on this machine, and is not pulled.`, {
+    remedy:
+      'Pull or import it first, or let spawns pull images: images.pull of the machine, and pull in the request.',
+    details: { reason: 'no_image', image: name },
+  });
+}
