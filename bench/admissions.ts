@@ -26,7 +26,7 @@ parentPort.on('message', (page) => {
   parentPort.postMessage('synced');
 });
 `;
-const LIMITS = {
+export const LIMITS = {
   max_sandboxes: 1_000_000,
   owner: { max_sandboxes: 1_000_000, maxTtlMs: 0, maxExecTimeoutMs: 0 },
 };
@@ -94,14 +94,17 @@ type Admit = (row: SandboxRecord, event: EventDraft) => void | Promise<void>;
 
 /** One after the other unless `atOnce`; what is admitted is made before the time runs. */
 async function clocked(admit: Admit, atOnce = false): Promise<number> {
-  const all = Array.from({ length: ADMISSIONS }, (_, n) => {
-    const row = sandbox(`owner-${n % OWNERS}`);
-    return { row, event: created(row) };
-  });
+  const all = Array.from({ length: ADMISSIONS }, (_, n) => admissionOf(`owner-${n % OWNERS}`));
   const began = performance.now();
   if (atOnce) await Promise.all(all.map(({ row, event }) => admit(row, event)));
   else for (const { row, event } of all) await admit(row, event);
   return performance.now() - began;
+}
+
+/** What an admission writes. */
+export function admissionOf(owner: string): { row: SandboxRecord; event: EventDraft } {
+  const row = sandbox(owner);
+  return { row, event: created(row) };
 }
 
 function sandbox(owner_id: string): SandboxRecord {

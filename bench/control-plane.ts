@@ -13,8 +13,9 @@ import { eventBus } from '../src/events/bus.ts';
 import { realClock } from '../src/host/clock.ts';
 import { realIds } from '../src/host/ids.ts';
 import { realRandom } from '../src/host/random.ts';
-import type { Provider, ProviderSet } from '../src/providers/provider.ts';
+import type { Provider, ProviderSet, RuntimeListing } from '../src/providers/provider.ts';
 import { openSqliteStore, type SqliteStore } from '../src/store/sqlite/open.ts';
+import type { Store } from '../src/store/store.ts';
 
 const ignore = () => {};
 export const SILENT: Logger = {
@@ -65,46 +66,58 @@ export function withPlane<T>(
   { root, home, env, watched = UNWATCHED }: PlaneOptions,
   work: (control: ControlPlane) => Promise<T>,
 ): Promise<T> {
-  return withStore(root, home, async (store) => {
-    const random = realRandom();
-    const clock = realClock();
-    const { config } = loadConfig({ env, cwd: home, home, uid: 0, isTerminal: false });
-    const bus = eventBus({ logger: SILENT });
-    const writer = eventWriter({
-      clock,
-      logger: SILENT,
-      append: (drafts) => store.events.append(drafts),
-      deliver: (events) => bus.publish(events),
-    });
-    const control = createControlPlane({
-      config: liveConfig(config),
-      store: telling(store, watched),
-      providers: onlyOne(nothing(watched)),
-      bus,
-      writer,
-      clock,
-      ids: realIds(random),
-      random,
-      logger: SILENT,
-      version: '0.0.0',
-      host: { cpus: 2 },
-      boot: { id: '', elapsedMs: clock.monotonic },
-      ledger: processLedger(config, clock),
-      redact: (value) => value,
-    });
-    try {
-      return await work(control);
-    } finally {
-      await control.stop();
-      await writer.close();
-    }
+  return withStore(root, home, (store) => withPlaneOver(store, { home, env, watched }, work));
+}
+
+/** Over a store that stays open; planes over one database share their provider. */
+export async function withPlaneOver<T>(
+  store: Store,
+  {
+    home,
+    env,
+    watched,
+    provider = nothing(watched),
+  }: Required<Omit<PlaneOptions, 'root'>> & { provider?: Provider },
+  work: (control: ControlPlane) => Promise<T>,
+): Promise<T> {
+  const random = realRandom();
+  const clock = realClock();
+  const { config } = loadConfig({ env, cwd: home, home, uid: 0, isTerminal: false });
+  const bus = eventBus({ logger: SILENT });
+  const writer = eventWriter({
+    clock,
+    logger: SILENT,
+    append: (drafts) => store.events.append(drafts),
+    deliver: (events) => bus.publish(events),
   });
+  const control = createControlPlane({
+    config: liveConfig(config),
+    store: telling(store, watched),
+    providers: onlyOne(provider),
+    bus,
+    writer,
+    clock,
+    ids: realIds(random),
+    random,
+    logger: SILENT,
+    version: '0.0.0',
+    host: { cpus: 2 },
+    boot: { id: '', elapsedMs: clock.monotonic },
+    ledger: processLedger(config, clock),
+    redact: (value) => value,
+  });
+  try {
+    return await work(control);
+  } finally {
+    await control.stop();
+    await writer.close();
+  }
 }
 
 /** The same store, which reports sandboxes that ended. */
-export function telling(store: SqliteStore, { freed }: Pick<Watched, 'freed'>): SqliteStore {
+export function telling<S extends Store>(store: S, { freed }: Pick<Watched, 'freed'>): S {
   const { transition } = store.sandboxes;
-  const sandboxes: SqliteStore['sandboxes'] = {
+  const sandboxes: Store['sandboxes'] = {
     ...store.sandboxes,
     transition: async (change) => {
       const done = await transition(change);
@@ -115,20 +128,23 @@ export function telling(store: SqliteStore, { freed }: Pick<Watched, 'freed'>): 
   return { ...store, sandboxes };
 }
 
-function nothing({ creating }: Watched): Provider {
+/** Runtimes that are only entries of a list. */
+export function nothing({ creating }: Pick<Watched, 'creating'>): Provider {
+  const made = new Map<string, RuntimeListing>();
   return {
     kind: 'userspace',
     capabilities: [],
     describe: () => ({ isolation: { filesystem: 'none' }, images: ['host'] }),
     probe: async () => ({ healthy: true, findings: [] }),
-    create: async ({ id, memory_mb, vcpus }) => {
+    create: async ({ id, epoch, memory_mb, vcpus }) => {
       creating();
+      made.set(id, { runtime_id: id, id, epoch, state: 'running', created_at: new Date().toISOString() });
       return { runtime_id: id, image: 'host', memory_mb, vcpus, warnings: [] };
     },
     inspect: async () => 'running',
-    destroy: async () => {},
+    destroy: async ({ id }) => void made.delete(id),
     attach: () => Promise.reject(new Error('There is nothing to attach to.')),
-    list: async () => [],
+    list: async () => [...made.values()],
     close: async () => {},
   };
 }

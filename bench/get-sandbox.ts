@@ -7,7 +7,7 @@ import type { Pair } from './row.ts';
 import { ratioOfMedians } from './stats.ts';
 
 const CONNECTIONS = 16;
-const REQUESTS = 4000;
+export const REQUESTS = 4000;
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 const HELLO_SERVER = `
@@ -44,10 +44,7 @@ export interface GetsBench {
 /** Over the server at `address`, started with GETS_ENV, in which `id` runs. `root`: of the package. */
 export async function getsBench(root: string, address: string, id: string): Promise<GetsBench> {
   const hello = await small(root, HELLO_SERVER);
-  const ours = await Askers.open(
-    Number(new URL(address).port),
-    `GET /api/v1/sandboxes/${id} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${GETS_KEY}\r\n\r\n`,
-  );
+  const ours = await sandboxAskers(address, id);
   return {
     pair: {
       id: 'P12',
@@ -67,6 +64,13 @@ export async function getsBench(root: string, address: string, id: string): Prom
     },
   };
 }
+
+/** Asks a server, started with GETS_ENV, for a sandbox. */
+export const sandboxAskers = (address: string, id: string): Promise<Askers> =>
+  Askers.open(
+    Number(new URL(address).port),
+    `GET /api/v1/sandboxes/${id} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${GETS_KEY}\r\n\r\n`,
+  );
 
 /** What of it is the framework's. */
 async function framework(root: string, hello: Askers): Promise<string> {
@@ -97,7 +101,7 @@ async function small(root: string, text: string): Promise<{ askers: Askers; clos
 }
 
 /** Connections that each send the next request when the previous answer is complete. */
-class Askers {
+export class Askers {
   readonly #sockets: Socket[];
   readonly #request: Buffer;
   /** The size of an answer. All are equal; the first answer of each connection is checked for that. */
@@ -123,10 +127,10 @@ class Askers {
     return new Askers(sockets, request, lengths[0] as number);
   }
 
-  /** The ms that REQUESTS take. */
-  async ask(): Promise<number> {
+  /** The ms that so many requests take. */
+  async ask(requests = REQUESTS): Promise<number> {
     const began = performance.now();
-    const each = REQUESTS / CONNECTIONS;
+    const each = requests / CONNECTIONS;
     await Promise.all(this.#sockets.map((socket) => this.#askFor(socket, each)));
     return performance.now() - began;
   }

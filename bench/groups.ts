@@ -23,10 +23,12 @@ import { busyboxImage, busyboxMachines, debianImage, debianMachines } from './mi
 import { withMicrovms } from './microvm-world.ts';
 import { type Need, ownEngine, programs } from './needs.ts';
 import { oneCommandPair, sandboxRuntime } from './one-command.ts';
+import { postgres } from './postgres.ts';
 import { withFreed } from './queue-handoff.ts';
 import type { Runner } from './raw-runner.ts';
 import { withReaper } from './reaper.ts';
 import { redactionPairs } from './redaction.ts';
+import { REPLICA_ROWS, withReplicaRows } from './replicas.ts';
 import type { Pair } from './row.ts';
 import { withServer } from './server.ts';
 import { stalledPair } from './stalled-readers.ts';
@@ -247,6 +249,13 @@ const workers: Group = {
   run: withWorkerRows,
 };
 
+const replicas: Group = {
+  about: 'servers over PostgreSQL with a synchronous standby',
+  need: (root) => postgres(root) ?? programs('unshare', 'openssl')(root),
+  ids: REPLICA_ROWS,
+  run: withReplicaRows,
+};
+
 const images: Group = { about: 'the image store', need: imageRowNeeds, ids: IMAGE_ROWS, run: withImageRows };
 
 const microvm: Group = {
@@ -292,6 +301,7 @@ export const GROUPS: readonly Group[] = [
   tenants,
   turns,
   workers,
+  replicas,
   images,
   microvm,
   debianMicrovm,

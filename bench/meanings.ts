@@ -72,6 +72,13 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
     text: 'How much memory an open session to a sandbox on a worker takes, garbage not counted, in the server or in the worker, whichever needs more.',
   },
   'P37-session-tls': { text: 'The same with TLS between server and worker.' },
+  P33: { text: 'How much of its work a second server over PostgreSQL takes over, in processor time.' },
+  'P33-wall': { text: 'Whether two servers answer sooner than one on the processors of this machine.' },
+  'P40-exec': { text: 'What a command costs more when the records are in PostgreSQL.' },
+  'P40-freed': { text: 'How soon a queued spawn starts after capacity is freed, over two servers.' },
+  'P40-admissions': {
+    text: 'How many spawns a second servers over PostgreSQL accept with a limit for all, against its commits.',
+  },
   'P38-pull': { text: 'How long a pull of a Python image takes from a registry on this machine.' },
   'P38-processor': { text: 'How much processor time that takes, with the unpacking.' },
   'P38-loop': { text: 'How long other requests pause during a pull.' },

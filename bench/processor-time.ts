@@ -17,7 +17,8 @@ export async function busyDuring(pid: number, goes: number, work: () => Promise<
   return { took: (performance.now() - began) / goes, busy: (usedMs(pid) - before) / goes };
 }
 
-function usedMs(pid: number): number {
+/** What a process was busy for since its start. */
+export function usedMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The second field is a name in parentheses that may hold anything; 14 and 15 are user and system time.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

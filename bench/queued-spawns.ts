@@ -16,13 +16,14 @@ export const QUEUEING = {
 const CALLER = { role: 'admin', actor: 'bench', credential: 'bench', request_id: 'bench' } as const;
 
 export class Crowd {
-  readonly #control: ControlPlane;
+  readonly #planes: readonly ControlPlane[];
   readonly #running: string[] = [];
   #asked = 0;
   #heard: () => void = () => {};
 
-  constructor(control: ControlPlane) {
-    this.#control = control;
+  /** Calls go to the planes in turn. */
+  constructor(...planes: readonly [ControlPlane, ...ControlPlane[]]) {
+    this.#planes = planes;
   }
 
   /** So many wait; asks for as many as it takes. */
@@ -36,7 +37,7 @@ export class Crowd {
     const started = new Promise<void>((resolve) => {
       this.#heard = resolve;
     });
-    await this.#control.sandboxes.destroy(this.#running.shift() ?? '', CALLER);
+    await this.#plane.sandboxes.destroy(this.#running.shift() ?? '', CALLER);
     await started;
     this.#ask();
     // What that takes is not the next one's.
@@ -46,7 +47,7 @@ export class Crowd {
   /** Refused when the plane stops. */
   #ask(): void {
     const caller = { ...CALLER, owner: `owner-${this.#asked++ % OWNERS}` };
-    this.#control.sandboxes.spawn({ ttl: '1h' }, caller, {}, new AbortController().signal).then(
+    this.#plane.sandboxes.spawn({ ttl: '1h' }, caller, {}, new AbortController().signal).then(
       ({ id }) => {
         this.#running.push(id);
         this.#heard();
@@ -56,7 +57,11 @@ export class Crowd {
   }
 
   async #depth(): Promise<number> {
-    return (await this.#control.sandboxes.admission({}, CALLER)).queue_depth;
+    return (await this.#plane.sandboxes.admission({}, CALLER)).queue_depth;
+  }
+
+  get #plane(): ControlPlane {
+    return this.#planes[this.#asked % this.#planes.length]!;
   }
 }
 

@@ -46,9 +46,11 @@ function serve(
   home: string,
   extra: Record<string, string>,
 ): Promise<{ child: ChildProcess; address: string }> {
+  const { SVC_DATABASE_PATH, ...others } = cleanEnv(home);
   const env = {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
-    ...cleanEnv(home),
+    ...others,
+    ...(extra.SVC_DATABASE_URL === undefined && { SVC_DATABASE_PATH }),
     ...extra,
   };
   // A log that costs nothing would flatter.

@@ -12,8 +12,8 @@ import { type BenchServer, endSandboxes, withServer } from './server.ts';
 export type WorkerName = 'plain' | 'tls';
 
 const START_MS = 30_000;
-const RUNNER = { SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare', SVC_DEFAULTS_MAX_SANDBOXES: '0' };
-const SECRET = { SVC_AUTH_WORKER_TOKEN: 'the secret of the workers of a bench' };
+export const RUNNER = { SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare', SVC_DEFAULTS_MAX_SANDBOXES: '0' };
+export const SECRET = { SVC_AUTH_WORKER_TOKEN: 'the secret of the workers of a bench' };
 
 export interface WorkerWorld extends BenchServer {
   /**
@@ -41,7 +41,7 @@ export function withWorkers<T>(
     const spawn: WorkerWorld['spawn'] = async (on, count) => {
       if (on !== 'local') {
         for (const each of ['local', ...children.keys()]) await client.workers.drain(each);
-        children.set(on, start(root, server, on, { ...(on === 'tls' && own), ...extra }));
+        children.set(on, startWorker(root, server, on, { ...(on === 'tls' && own), ...extra }));
         await registered(client, on);
       }
       return spawnOn(client, on, count);
@@ -51,7 +51,7 @@ export function withWorkers<T>(
     } finally {
       // A worker that has ended can no longer end its sandboxes.
       await endSandboxes(client);
-      await Promise.all([...children.values()].map(stop));
+      await Promise.all([...children.values()].map(stopWorker));
     }
   });
 }
@@ -86,15 +86,16 @@ function certificate(home: string): { cert: string; key: string } {
   return pair;
 }
 
-function start(
+/** A worker in its own folder below the server's. `extra`: SVC_ variables. */
+export function startWorker(
   root: string,
-  { home, address }: BenchServer,
+  { home, address }: Pick<BenchServer, 'home' | 'address'>,
   name: WorkerName,
-  tls: Record<string, string>,
+  extra: Record<string, string>,
 ): ChildProcess {
   const own = join(home, name);
   mkdirSync(own);
-  const env = { PATH: process.env.PATH ?? '/usr/bin:/bin', ...cleanEnv(own), ...RUNNER, ...SECRET, ...tls };
+  const env = { PATH: process.env.PATH ?? '/usr/bin:/bin', ...cleanEnv(own), ...RUNNER, ...SECRET, ...extra };
   const args = ['worker', '--id', name, '--control-plane', address, '--listen', '127.0.0.1:0'];
   const log = openSync(join(own, 'log'), 'a');
   const child = spawn(process.execPath, [join(root, 'bin/svc.js'), ...args], {
@@ -107,7 +108,7 @@ function start(
   return child;
 }
 
-async function registered(client: Client, name: WorkerName): Promise<void> {
+export async function registered(client: Client, name: WorkerName): Promise<void> {
   const deadline = performance.now() + START_MS;
   for (;;) {
     const known = await client.workers.list();
@@ -117,7 +118,7 @@ async function registered(client: Client, name: WorkerName): Promise<void> {
   }
 }
 
-async function spawnOn(client: Client, on: string, count: number): Promise<string[]> {
+export async function spawnOn(client: Client, on: string, count: number): Promise<string[]> {
   const ids: string[] = [];
   while (ids.length < count) {
     const { id, worker_id } = await client.spawn({ ttl: '1h', memory_mb: 64 });
@@ -127,7 +128,7 @@ async function spawnOn(client: Client, on: string, count: number): Promise<strin
   return ids;
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+export async function stopWorker(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');

@@ -21,13 +21,19 @@ const commands = readdirSync(join(root, 'commands'), { recursive: true, encoding
   .map((name) => `commands/${name}`);
 
 buildAgent(root);
-for (const stale of ['commands', 'chunks', 'client', 'fast-path', 'src'])
+for (const stale of ['bench', 'commands', 'chunks', 'client', 'fast-path', 'src'])
   rmSync(join(root, 'dist', stale), { recursive: true, force: true });
 await build({
   ...BUNDLE,
   plugins: [lazyRequires, configCheck, configData],
   absWorkingDir: root,
-  entryPoints: [...commands, 'src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/app/store-thread.ts'],
+  entryPoints: [
+    ...commands,
+    'src/cli/main.ts',
+    'src/cli/command-not-found.ts',
+    'src/app/store-thread.ts',
+    'bench/admitting.ts',
+  ],
   outdir: 'dist',
   outbase: '.',
   chunkNames: 'chunks/[name]-[hash]',

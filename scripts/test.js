@@ -17,7 +17,10 @@ const LANES = [['contract', 'e2e'], ['fault']];
 const FAST = ['unit', 'rules'];
 const SLOWEST = 20;
 /** Suites that run a second time, over three servers behind HAProxy (test/support/servers/fleet.ts). */
-const OVER_FLEET = ['admin', 'events', 'exec-key', 'exec-input', 'prewarm-workers', 'worker'];
+const OVER_FLEET = [
+  ...['admin', 'background', 'events', 'exec-input', 'exec-key', 'files', 'previews', 'prewarm-workers'],
+  ...['templates', 'worker', 'worker-sessions'],
+];
 const FLEET = { SVC_TEST_DATABASE: 'fleet' };
 const PLAIN = {};
 

@@ -5,9 +5,9 @@ import { chownSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { postgresFolder } from '../../bench/postgres-programs.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { PASSWORD, USER, urlOf } from '../../test/support/hosts/postgres.ts';
-import { postgresFolder } from '../../test/support/hosts/postgres-programs.ts';
 import { removeFolder } from '../../test/support/remove.ts';
 import { until } from '../../test/support/until.ts';
 

@@ -113,7 +113,7 @@ const TABLE: Record<string, Allowance> = {
       'providers/provider.ts',
       'test/support/memory-store',
     ],
-    packages: ['better-sqlite3', 'undici'],
+    packages: ['better-sqlite3', 'pg', 'undici'],
   },
   cli: {
     folders: ['schema', 'domain', 'config', 'redact', 'client', 'host/clock.ts'],

@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, it } from 'vitest';
+import { postgresFolder } from '../../bench/postgres-programs.ts';
 import { debianProgram } from './hosts/debian-program.ts';
-import { postgresFolder } from './hosts/postgres-programs.ts';
 import { chosenDatabase } from './servers/chosen-database.ts';
 
 const present = {

@@ -180,7 +180,7 @@ export class Destroyer {
   async #endedAlone(row: SandboxRecord): Promise<string | undefined> {
     const { runtimes, clock } = this.#deps;
     const isLate = clock.now() - Date.parse(row.expires_at) > LATE_MS;
-    if (row.end_reason !== 'expired' || !isLate || row.worker_id !== LOCAL_WORKER) return undefined;
+    if (row.end_reason !== 'expired' || !isLate) return undefined;
     const state = await runtimes.inspect(row, new AbortController().signal).catch(() => 'running');
     return state === 'running' ? undefined : row.expires_at;
   }

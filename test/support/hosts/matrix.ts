@@ -1,8 +1,9 @@
 // The ways in which a sandbox is made here: two userspace runners, each under a server of root and of an ordinary user,
 // containers of Debian under two runtimes of a real engine, and a virtual machine of Debian.
 import { join } from 'node:path';
-import { beforeAll } from 'vitest';
+import { beforeAll, describe } from 'vitest';
 import { describeWith, type Need } from '../requires.ts';
+import { chosenDatabase } from '../servers/chosen-database.ts';
 import { packageRoot } from '../servers/server.ts';
 import { IMAGES } from './engine.ts';
 import { guestImage } from './guest-images.ts';
@@ -26,13 +27,24 @@ export function inContainer(runner: Runtime['runner']): boolean {
   return runner === 'runc' || runner === 'runsc';
 }
 
+/**
+ * `describeWith`, but over several servers only `isOne` of a matrix runs, unless SVC_TEST_MATRIX is `all`: what differs there is
+ * the servers, not what sandboxes run in.
+ */
+function declareAt(isOne: boolean, needs: readonly Need[], name: string, body: () => void): void {
+  if (isOne || chosenDatabase() !== 'fleet' || process.env.SVC_TEST_MATRIX === 'all')
+    describeWith(needs, name, body);
+  else describe.skip(`${name} (not over several servers)`, body);
+}
+
 /** Declares `body` once for each runner and user. */
 export function eachRuntime(needs: readonly Need[], name: string, body: (runtime: Runtime) => void): void {
   for (const runner of ['unshare', 'bwrap'] as const) {
     for (const ordinaryUser of [false, true]) {
       const who = ordinaryUser ? 'an ordinary user' : 'root';
       const all: Need[] = [...(ordinaryUser ? [] : (['root'] as const)), runner, ...needs];
-      describeWith(all, `${name} [${runner}, ${who}]`, () =>
+      const isOne = runner === 'bwrap' && !ordinaryUser;
+      declareAt(isOne, all, `${name} [${runner}, ${who}]`, () =>
         body({ runner, ordinaryUser, env: { SVC_PROVIDERS_USERSPACE_RUNNER: runner } }),
       );
     }
@@ -52,7 +64,7 @@ export function everywhere(needs: readonly Need[], name: string, body: (runtime:
 export function onWorkers(needs: readonly Need[], name: string, body: (runtime: Runtime) => void): void {
   const there = (runtime: Runtime) => body({ ...runtime, onWorker: true });
   const title = `${name} on a worker`;
-  describeWith(['root', 'bwrap', ...needs], `${title} [bwrap]`, () =>
+  declareAt(false, ['root', 'bwrap', ...needs], `${title} [bwrap]`, () =>
     there({ runner: 'bwrap', ordinaryUser: false, env: { SVC_PROVIDERS_USERSPACE_RUNNER: 'bwrap' } }),
   );
   inContainers(['runc'], { needs, name: title }, there);
@@ -66,7 +78,7 @@ export function inContainers(
 ): void {
   for (const runner of runners) {
     const all: Need[] = ['root', 'docker', ...(runner === 'runsc' ? (['runsc'] as const) : []), ...needs];
-    describeWith(all, `${name} [${runner}]`, () => {
+    declareAt(false, all, `${name} [${runner}]`, () => {
       const env: Record<string, string> = {
         SVC_PROVIDERS_DEFAULT: 'container',
         SVC_PROVIDERS_CONTAINER_ENABLED: 'true',
@@ -92,7 +104,7 @@ export function inMachineOnWorker(
 
 /** In an emulated virtual machine of Debian. A guest is slow there, so only what each kind of sandbox has to do is run. */
 export function inMachine(needs: readonly Need[], name: string, body: (runtime: Runtime) => void): void {
-  describeWith(['root', 'qemu', 'mke2fs', ...needs], `${name} [qemu]`, () => {
+  declareAt(false, ['root', 'qemu', 'mke2fs', ...needs], `${name} [qemu]`, () => {
     const env: Record<string, string> = {
       SVC_PROVIDERS_DEFAULT: 'microvm',
       SVC_PROVIDERS_MICROVM_ENABLED: 'true',

@@ -17,10 +17,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
+import { postgresFolder } from '../../../bench/postgres-programs.ts';
 import { freePort } from '../free-port.ts';
 import { removeFolder } from '../remove.ts';
 import { until } from '../until.ts';
-import { postgresFolder } from './postgres-programs.ts';
 
 export const USER = 'svc_test';
 /** Nothing prints it: tests search outputs for it. */
