@@ -1,6 +1,5 @@
 // The rows of the speed table by the world that they need: each group opens its own, measures the rows that are wanted of
 // it, and clears it away.
-import { join } from 'node:path';
 import { withAdmissions } from './admissions.ts';
 import { withBackups } from './backup.ts';
 import { echoBench } from './container-echo.ts';
@@ -16,19 +15,18 @@ import { eventBench } from './events.ts';
 import { withHome } from './folders.ts';
 import { GETS_ENV, GETS_KEY, getsBench } from './get-sandbox.ts';
 import { IMAGE_ROWS, imageRowNeeds, withImageRows } from './images.ts';
-import { fillDatabase, listBench } from './list.ts';
+import { withList } from './list.ts';
 import { heldPairs } from './memory.ts';
 import { bootPair, microvmPairs, restorePair } from './microvm.ts';
 import { busyboxImage, busyboxMachines, debianImage, debianMachines } from './microvm-image.ts';
 import { withMicrovms } from './microvm-world.ts';
 import { type Need, ownEngine, programs } from './needs.ts';
 import { oneCommandPair, sandboxRuntime } from './one-command.ts';
-import { postgres } from './postgres.ts';
 import { withFreed } from './queue-handoff.ts';
 import type { Runner } from './raw-runner.ts';
 import { withReaper } from './reaper.ts';
 import { redactionPairs } from './redaction.ts';
-import { REPLICA_ROWS, withReplicaRows } from './replicas.ts';
+import { REPLICA_ROWS, replicaRowNeeds, withReplicaRows } from './replicas.ts';
 import type { Pair } from './row.ts';
 import { withServer } from './server.ts';
 import { stalledPair } from './stalled-readers.ts';
@@ -70,20 +68,7 @@ const list: Group = {
   about: 'a list of sandboxes over HTTP',
   need: programs('unshare'),
   ids: ['P13'],
-  run: (root, measure) =>
-    withHome(async (home) => {
-      const env = withRunner('unshare');
-      await withServer(root, { home, env }, async ({ client }) => {
-        const { id } = await client.spawn({ metadata: { purpose: 'bench' } });
-        await client.destroy(id);
-      });
-      const path = join(home, 'svc.db');
-      fillDatabase(path);
-      await withServer(root, { home, env }, async (server) => {
-        const { pair, close } = await listBench(server);
-        await measure(pair).finally(close);
-      });
-    }),
+  run: withList,
 };
 
 const gets: Group = {
@@ -251,7 +236,7 @@ const workers: Group = {
 
 const replicas: Group = {
   about: 'servers over PostgreSQL with a synchronous standby',
-  need: (root) => postgres(root) ?? programs('unshare', 'openssl')(root),
+  need: replicaRowNeeds,
   ids: REPLICA_ROWS,
   run: withReplicaRows,
 };

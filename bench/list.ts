@@ -3,9 +3,12 @@
 import { once } from 'node:events';
 import { Agent, createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Client } from '../src/client/client.ts';
+import { withHome } from './folders.ts';
 import type { Pair } from './row.ts';
+import { withServer } from './server.ts';
 import { medianOf } from './stats.ts';
 
 const ROWS = 1000;
@@ -34,13 +37,7 @@ export function fillDatabase(path: string): void {
 }
 
 /** Over a server whose database was filled so. */
-export async function listBench({
-  address,
-  client,
-}: {
-  address: string;
-  client: Client;
-}): Promise<ListBench> {
+async function listBench({ address, client }: { address: string; client: Client }): Promise<ListBench> {
   const { sandboxes } = await client.page({ limit: ROWS, include_ended: true });
   if (sandboxes.length < ROWS) throw new Error(`the list needs ${ROWS} sandboxes`);
   const server = createServer((_, response) => {
@@ -79,5 +76,21 @@ function timed(url: string): Promise<number> {
       response.resume();
       response.once('end', () => resolve(performance.now() - began));
     }).once('error', reject);
+  });
+}
+
+/** Measures over a server whose database holds many sandboxes. */
+export function withList(root: string, measure: (pair: Pair) => Promise<void>): Promise<void> {
+  return withHome(async (home) => {
+    const env = { SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare' };
+    await withServer(root, { home, env }, async ({ client }) => {
+      const { id } = await client.spawn({ metadata: { purpose: 'bench' } });
+      await client.destroy(id);
+    });
+    fillDatabase(join(home, 'svc.db'));
+    await withServer(root, { home, env }, async (server) => {
+      const { pair, close } = await listBench(server);
+      await measure(pair).finally(close);
+    });
   });
 }

@@ -66,23 +66,20 @@ export async function withPostgres<T>(home: string, work: (pair: PostgresPair) =
     const source = ['-h', '127.0.0.1', '-p', String(port), '-U', USER];
     run('pg_basebackup', '-D', join(folder, 'standby'), '-R', '-X', 'stream', '-c', 'fast', ...source);
     await start('standby', ['max_connections=200']);
-    const admin = await connected(port, password);
-    try {
-      await admin.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
-      await admin.query('SELECT pg_reload_conf()');
-      let made = 0;
-      const createDatabase = async () => {
-        const name = `bench_${++made}`;
-        await admin.query(`CREATE DATABASE ${name}`);
-        return `postgres://${USER}:${password}@127.0.0.1:${port}/${name}?sslmode=disable`;
-      };
-      return await work({ createDatabase });
-    } finally {
-      await admin.end();
-    }
+    await ask(port, password, "ALTER SYSTEM SET synchronous_standby_names = '*'");
+    await ask(port, password, 'SELECT pg_reload_conf()');
+    return await work({ createDatabase: () => newDatabase(port, password) });
   } finally {
     for (const child of children) await stopServer(child);
   }
+}
+
+let databases = 0;
+
+async function newDatabase(port: number, password: string): Promise<string> {
+  const name = `bench_${++databases}`;
+  await ask(port, password, `CREATE DATABASE ${name}`);
+  return `postgres://${USER}:${password}@127.0.0.1:${port}/${name}?sslmode=disable`;
 }
 
 /** SIGINT is PostgreSQL's fast shutdown. */
@@ -97,7 +94,7 @@ async function answers(port: number, password: string): Promise<void> {
   const deadline = performance.now() + START_MS;
   for (;;) {
     try {
-      return await (await connected(port, password)).end();
+      return await ask(port, password, 'SELECT 1');
     } catch (error) {
       if (performance.now() > deadline) throw error;
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -105,11 +102,15 @@ async function answers(port: number, password: string): Promise<void> {
   }
 }
 
-async function connected(port: number, password: string): Promise<pg.Client> {
+async function ask(port: number, password: string, statement: string): Promise<void> {
   const client = new pg.Client({ host: '127.0.0.1', port, user: USER, password, database: 'postgres' });
   client.on('error', () => {});
-  await client.connect();
-  return client;
+  try {
+    await client.connect();
+    await client.query(statement);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
 }
 
 async function freePort(): Promise<number> {

@@ -12,7 +12,8 @@ import type { Store } from '../src/store/store.ts';
 import { nothing, SILENT, withPlaneOver } from './control-plane.ts';
 import { withHome } from './folders.ts';
 import { GETS_ENV, GETS_KEY, REQUESTS, sandboxAskers } from './get-sandbox.ts';
-import { type PostgresPair, withPostgres } from './postgres.ts';
+import { type Need, programs } from './needs.ts';
+import { type PostgresPair, postgres, withPostgres } from './postgres.ts';
 import { usedMs } from './processor-time.ts';
 import { Crowd, QUEUEING } from './queued-spawns.ts';
 import type { Pair } from './row.ts';
@@ -22,6 +23,8 @@ import { RUNNER, registered, SECRET, spawnOn, startWorker, stopWorker, withWorke
 
 export const REPLICA_ROWS = ['P33', 'P33-wall', 'P40-exec', 'P40-freed', 'P40-admissions'] as const;
 
+export const replicaRowNeeds: Need = (root) => postgres(root) ?? programs('unshare', 'openssl')(root);
+
 const PROCESSES = 3;
 const ADMISSIONS = 300;
 const COMMITS = 50;
@@ -29,11 +32,11 @@ const WAITING = 100;
 
 export function withReplicaRows(root: string, measure: (pair: Pair) => Promise<void>): Promise<void> {
   return withHome((home) =>
-    withPostgres(home, async (postgres) => {
-      await admissionRow(root, postgres, measure);
-      await freedRow(postgres, measure);
-      await execRow(root, postgres, measure);
-      await getRows(root, postgres, measure);
+    withPostgres(home, async (pair) => {
+      await admissionRow(root, pair, measure);
+      await freedRow(pair, measure);
+      await execRow(root, pair, measure);
+      await getRows(root, pair, measure);
     }),
   );
 }
@@ -41,12 +44,12 @@ export function withReplicaRows(root: string, measure: (pair: Pair) => Promise<v
 /** Three processes that admit at once, against one row that one client commits. */
 async function admissionRow(
   root: string,
-  postgres: PostgresPair,
+  { createDatabase }: PostgresPair,
   measure: (pair: Pair) => Promise<void>,
 ): Promise<void> {
-  const url = await postgres.createDatabase();
+  const url = await createDatabase();
   // The store refuses a database with tables of others.
-  const client = new pg.Client(await postgres.createDatabase());
+  const client = new pg.Client(await createDatabase());
   client.on('error', () => {});
   await client.connect();
   await client.query('CREATE TABLE commits (row text)');
@@ -95,8 +98,11 @@ function answerOf(child: ChildProcess): Promise<void> {
 }
 
 /** From the commit that frees capacity, on one of two control planes, to the start of the next spawn, on either. */
-async function freedRow(postgres: PostgresPair, measure: (pair: Pair) => Promise<void>): Promise<void> {
-  const url = await postgres.createDatabase();
+async function freedRow(
+  { createDatabase }: PostgresPair,
+  measure: (pair: Pair) => Promise<void>,
+): Promise<void> {
+  const url = await createDatabase();
   const at = { freed: 0, begun: 0 };
   const watched = {
     freed: () => {
@@ -136,10 +142,10 @@ async function freedRow(postgres: PostgresPair, measure: (pair: Pair) => Promise
 /** Both servers have a worker, on which the sandbox is. */
 async function execRow(
   root: string,
-  postgres: PostgresPair,
+  { createDatabase }: PostgresPair,
   measure: (pair: Pair) => Promise<void>,
 ): Promise<void> {
-  const url = await postgres.createDatabase();
+  const url = await createDatabase();
   const exec = ({ client }: BenchServer, id: string) =>
     clocked(() => client.exec(id, { command: 'echo ok' }));
   await withHome((home) =>
@@ -165,10 +171,10 @@ async function execRow(
 /** Requests to two servers at once, against as many to one of them. */
 async function getRows(
   root: string,
-  postgres: PostgresPair,
+  { createDatabase }: PostgresPair,
   measure: (pair: Pair) => Promise<void>,
 ): Promise<void> {
-  const url = await postgres.createDatabase();
+  const url = await createDatabase();
   await withHome((home) =>
     withFleet(root, { home, url, servers: 2, env: GETS_ENV, apiKey: GETS_KEY }, async (servers, id) => {
       const askers = await Promise.all(servers.map(({ address }) => sandboxAskers(address, id)));

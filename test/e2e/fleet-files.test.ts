@@ -1,7 +1,7 @@
 // The files of deploy/fleet: the real balancer before real servers over one database, and names that exist.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -9,7 +9,7 @@ import { CONFIG_KEYS, SECRET_FILE_SUFFIX } from '../../src/schema/config-keys.ts
 import { freePort } from '../support/free-port.ts';
 import { debianLibraries, debianProgram } from '../support/hosts/debian-program.ts';
 import { describeWith } from '../support/requires.ts';
-import { api } from '../support/servers/api.ts';
+import { type Api, api } from '../support/servers/api.ts';
 import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
@@ -56,7 +56,7 @@ describeWith(['systemd-analyze'], 'the drop-in for a server over PostgreSQL', ()
   });
 });
 
-describeWith(['postgres', 'haproxy', 'root', 'unshare'], 'the balancer of deploy/fleet', () => {
+describeWith(['postgres', 'haproxy', 'caddy', 'root', 'unshare'], 'the balancers of deploy/fleet', () => {
   let server: TestServer;
   let servers: Record<string, string>;
   const ends: (() => Promise<unknown>)[] = [];
@@ -82,6 +82,41 @@ describeWith(['postgres', 'haproxy', 'root', 'unshare'], 'the balancer of deploy
     });
   }
 
+  /** An API that answers. */
+  async function answering(name: string, port: number): Promise<Api> {
+    const client = api(`http://127.0.0.1:${port}`);
+    const live = () =>
+      client.call('GET', '/live').then(
+        ({ status, body }) => status === 200 && body !== null,
+        () => false,
+      );
+    await until(`${name} answers`, live);
+    return client;
+  }
+
+  async function useOnce(client: Api): Promise<string> {
+    const { id } = await client.spawn();
+    expect((await client.sh(id, 'echo $((6 * 7))')).stdout).toBe('42\n');
+    return id;
+  }
+
+  it('Caddy accepts its file and spreads requests over servers that answer', async () => {
+    const port = await freePort();
+    const file = join(temporaryFolder(), 'Caddyfile');
+    writeFileSync(file, `{\n\tadmin off\n}\nimport ${join(FLEET, 'Caddyfile')}\n`);
+    const own = {
+      SVC_FLEET_SITE: `http://127.0.0.1:${port}`,
+      // One server is not there.
+      SVC_FLEET_3: '127.0.0.1:1',
+      HOME: server.home,
+    };
+    start('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], own);
+    const client = await answering('Caddy', port);
+    const id = await useOnce(client);
+    for (let n = 0; n < 20; n++) expect((await client.call('GET', `/sandboxes/${id}`)).status).toBe(200);
+    await client.destroy(id);
+  });
+
   it('HAProxy accepts its file and spreads requests; a killed server costs no call that can be repeated', async () => {
     const command = debianProgram('haproxy', ['haproxy'])!;
     const port = await freePort();
@@ -90,15 +125,8 @@ describeWith(['postgres', 'haproxy', 'root', 'unshare'], 'the balancer of deploy
     const checked = { env: { PATH: process.env.PATH, ...servers, ...own }, encoding: 'utf8' as const };
     expect(spawnSync(command, ['-c', '-f', file], checked)).toMatchObject({ status: 0 });
     start(command, ['-db', '-f', file], own);
-    const client = api(`http://127.0.0.1:${port}`);
-    await until('HAProxy answers', () =>
-      client.call('GET', '/live').then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    );
-    const { id } = await client.spawn();
-    expect((await client.sh(id, 'echo $((6 * 7))')).stdout).toBe('42\n');
+    const client = await answering('HAProxy', port);
+    const id = await useOnce(client);
     const third = server.replicas?.[2];
     third?.child.kill('SIGKILL');
     await once(third!.child, 'exit');
