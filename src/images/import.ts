@@ -10,7 +10,7 @@ import { type ArchivedImage, openArchive } from './archive-images.ts';
 import { decompressed } from './decompress.ts';
 import { type FoundImage, findStored, type StoreDeps } from './image-store.ts';
 import { invalid } from './members.ts';
-import { type LayerEvent, type Putting, putImage, putLayer, putName } from './put-image.ts';
+import { type ImageNames, type LayerEvent, type Putting, putImage, putLayer } from './put-image.ts';
 import { type LockDeps, withTemporary } from './store-lock.ts';
 import { makeStore, storePaths } from './store-paths.ts';
 import { asDiskFull } from './unpack.ts';
@@ -65,11 +65,8 @@ async function importAll(
   const all = images.map((image) => ({ image, names: namesFor(image, name) }));
   const done: string[] = [];
   for (const { image, names } of all) {
-    const digest = await importImage(importing, image);
-    for (const complete of names) {
-      await putName(importing, { name: complete, digest, source: kind });
-      done.push(complete);
-    }
+    await importImage(importing, image, { names, source: kind });
+    done.push(...names);
   }
   return done;
 }
@@ -82,14 +79,14 @@ function namesFor({ names }: ArchivedImage, name: string | undefined): string[] 
   });
 }
 
-async function importImage(importing: Importing, image: ArchivedImage): Promise<string> {
+async function importImage(importing: Importing, image: ArchivedImage, names: ImageNames): Promise<void> {
   const layers: string[] = [];
   for (const [at, layer] of image.layers.entries()) {
     const known = image.diffIds?.[at];
     const progress = { layer: at + 1, layers: image.layers.length };
     layers.push(await putLayer(importing, layer, known, progress));
   }
-  return putImage(importing, image, layers);
+  await putImage(importing, image, layers, names);
 }
 
 /** The archive as a plain tar that can seek, or the folder. */

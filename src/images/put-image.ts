@@ -43,26 +43,22 @@ export interface Putting extends LockDeps {
   onLayer?: ((event: LayerEvent) => void) | undefined;
 }
 
-/** Writes the name, which leads to an image of the store. */
-export async function putName(
-  putting: Putting,
-  facts: Pick<StoredName, 'name' | 'digest' | 'source' | 'resolved'>,
-): Promise<void> {
-  const stored = { ...facts, imported_at: new Date(putting.clock.now()).toISOString() };
-  await withStoreLock(putting, putting.signal, () =>
-    writeRecord(nameFile(putting.paths, facts.name), stored),
-  );
+/** What the names of an image say. */
+export interface ImageNames extends Pick<StoredName, 'source' | 'resolved'> {
+  /** Complete. */
+  names: readonly string[];
 }
 
 /** What is known of an image apart from the bytes of its layers. */
 export type ImageFacts = Pick<ArchivedImage, 'platform' | 'config' | 'digest' | 'configDigest'>;
 
-/** Makes the tree of an image whose layers are in the store, and returns its digest. */
+/** Makes the tree of an image whose layers are in the store, and gives it its names. Nobody sees it without them, or removes it. */
 export async function putImage(
   putting: Putting,
   image: ImageFacts,
   layers: readonly string[],
-): Promise<string> {
+  { names, ...source }: ImageNames,
+): Promise<void> {
   const { paths } = putting;
   const facts = await Promise.all(layers.map((diffId) => readLayer(paths, diffId)));
   const stored = describe(
@@ -73,8 +69,12 @@ export async function putImage(
   await withStoreLock(putting, putting.signal, async () => {
     await putTree(putting, stored);
     await writeRecord(imageFile(paths, stored.digest), stored);
+    const imported_at = new Date(putting.clock.now()).toISOString();
+    for (const name of names) {
+      const record: StoredName = { name, digest: stored.digest, imported_at, ...source };
+      await writeRecord(nameFile(paths, name), record);
+    }
   });
-  return stored.digest;
 }
 
 function describe(image: ImageFacts, layers: readonly string[], facts: readonly LayerFacts[]): StoredImage {

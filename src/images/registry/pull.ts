@@ -7,7 +7,7 @@ import { withTimeout } from '../../domain/timeout.ts';
 import { OWN_PLATFORM } from '../archive-images.ts';
 import type { Descriptor } from '../documents.ts';
 import { type FoundImage, findStored, noStoredImage, readLayer, type StoreDeps } from '../image-store.ts';
-import { type Putting, putImage, putLayer, putName } from '../put-image.ts';
+import { type Putting, putImage, putLayer } from '../put-image.ts';
 import { requireRoom } from '../room.ts';
 import { withTemporary } from '../store-lock.ts';
 import { makeStore, storePaths } from '../store-paths.ts';
@@ -184,9 +184,8 @@ async function storeImage(
     );
     const fetched = await allOf(layers, (reason) => failed.abort(reason));
     request.onEvent?.({ stage: 'tree' });
-    const digest = await putImage(putting, image, image.diffIds);
-    const name = completeImageName(request.image);
-    await putName(putting, { name, digest, source: 'registry', resolved: image.resolved });
+    const names = [completeImageName(request.image)];
+    await putImage(putting, image, image.diffIds, { names, source: 'registry', resolved: image.resolved });
     return fetched.reduce((sum, bytes) => sum + bytes, 0);
   }).catch((error: unknown) => {
     throw asDiskFull(error);
@@ -257,7 +256,8 @@ async function unpackLayer(
     bytes: createReadStream(path, { highWaterMark: 1024 * 1024 }),
   });
   const progress = { layer: number, layers: number };
-  await putLayer(bounded, { digest: layer.digest, open }, diffId, progress).catch((error: unknown) => {
+  // The fetch has compared the packed bytes with their digest, under the lock that is still held.
+  await putLayer(bounded, { digest: undefined, open }, diffId, progress).catch((error: unknown) => {
     throw asInvalidImage(error);
   });
 }
