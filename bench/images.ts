@@ -81,7 +81,7 @@ async function pullRows(root: string, home: string, measure: Measure): Promise<v
     fetches: new ConcurrencyLimit(3),
   };
   const pull = (name: string) =>
-    pullImage(deps, { image: `${registry.host}/bench/${name}`, pull: 'always', signal });
+    pullImage(deps, { image: `${registry.host}/bench/${name}`, pull: 'always', for: 'all', signal });
   try {
     for (const pair of pullPairs(deps, pull)) await measure(pair);
     await pull('image');

@@ -8,6 +8,8 @@ export interface ImageWish {
   policy: ImagePolicy;
   /** Pulls of one account are bounded together; undefined is not bounded. */
   account?: string | undefined;
+  /** Whether it may use the credentials for registries, and images that were pulled with them. */
+  private_images?: boolean | undefined;
 }
 
 const rank = (policy: PullPolicy) => PULL_POLICIES.indexOf(policy);

@@ -72,6 +72,16 @@ export async function findStored(root: string, name: string, now: number): Promi
   return { ...stored, image, tree: join(treeFolder(paths, image.chain_id), 'fs') };
 }
 
+/** As `findStored`, for a start: undefined also for a private image, unless the start may use those. */
+export async function findFor(
+  root: string,
+  { image, private_images }: { image: string; private_images?: boolean | undefined },
+  now: number,
+): Promise<FoundImage | undefined> {
+  const found = await findStored(root, image, now);
+  return found?.access === 'private' && !private_images ? undefined : found;
+}
+
 /** Names of other kinds of images may be wider. */
 function completeOrUndefined(name: string): string | undefined {
   try {
@@ -130,6 +140,8 @@ export interface LayerFacts {
   files: number;
   devices: number;
   entries: number;
+  /** It was pulled with credentials: pulls and imports that have none must bring its bytes themselves. */
+  private?: boolean;
 }
 
 export async function readLayer(paths: StorePaths, diffId: string): Promise<LayerFacts | undefined> {
@@ -146,8 +158,15 @@ export async function tagStored(deps: StoreDeps, name: string, other: string): P
   const found = await findStored(deps.root, name, deps.clock.now());
   if (!found) throw noStoredImage(name);
   return withStoreLock({ ...deps, paths }, new AbortController().signal, async () => {
-    const { digest, source } = found;
-    const record = { name: complete, digest, source, imported_at: new Date(deps.clock.now()).toISOString() };
+    const { digest, source, access } = found;
+    const whose = access === undefined ? {} : { access };
+    const record = {
+      name: complete,
+      digest,
+      source,
+      ...whose,
+      imported_at: new Date(deps.clock.now()).toISOString(),
+    };
     await writeRecord(nameFile(paths, complete), record);
     return record;
   });

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../domain/errors.ts';
 import type { ArchivedImage, ArchivedLayer } from './archive-images.ts';
 import { decompressed } from './decompress.ts';
-import { type LayerFacts, readLayer, type StoreDeps } from './image-store.ts';
+import { type FoundImage, type LayerFacts, readLayer, type StoreDeps } from './image-store.ts';
 import { invalid } from './members.ts';
 import { requireRoom, watchRoom } from './room.ts';
 import { type LockDeps, withStoreLock } from './store-lock.ts';
@@ -20,9 +20,10 @@ import {
   layerFolder,
   makeOwned,
   nameFile,
+  type StorePaths,
   treeFolder,
 } from './store-paths.ts';
-import { exists, type StoredImage, type StoredName, writeRecord } from './store-records.ts';
+import { exists, readName, type StoredImage, type StoredName, writeRecord } from './store-records.ts';
 import { mergeLayers, unpackTar } from './unpack.ts';
 
 export interface LayerEvent {
@@ -40,11 +41,15 @@ export interface Putting extends LockDeps {
   /** In tmp. */
   folder: string;
   signal: AbortSignal;
+  /** What it stores is private, as far as it is not in the store. */
+  isPrivate?: boolean;
+  /** It may not rely on private layers of the store, and brings their bytes. */
+  provesLayers?: boolean;
   onLayer?: ((event: LayerEvent) => void) | undefined;
 }
 
 /** What the names of an image say. */
-export interface ImageNames extends Pick<StoredName, 'source' | 'resolved'> {
+export interface ImageNames extends Pick<StoredName, 'source' | 'resolved' | 'access'> {
   /** Complete. */
   names: readonly string[];
 }
@@ -79,7 +84,8 @@ export async function putImage(
 
 function describe(image: ImageFacts, layers: readonly string[], facts: readonly LayerFacts[]): StoredImage {
   const { platform, config } = image;
-  const sum = (key: keyof LayerFacts) => facts.reduce((total, fact) => total + fact[key], 0);
+  const sum = (key: Exclude<keyof LayerFacts, 'private'>) =>
+    facts.reduce((total, fact) => total + fact[key], 0);
   const configDigest = image.configDigest ?? digestOf(JSON.stringify({ platform, config, layers }));
   const devices = sum('devices');
   return {
@@ -95,6 +101,35 @@ function describe(image: ImageFacts, layers: readonly string[], facts: readonly 
   };
 }
 
+/** Opens a private image of the store to all, or to those who may pull it later too. */
+export async function openStored(
+  putting: LockDeps,
+  { name, image }: FoundImage,
+  access: 'shared' | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { paths } = putting;
+  await withStoreLock(putting, signal, async () => {
+    const stored = await readName(paths, name);
+    if (stored?.digest !== image.digest) return;
+    const { access: _, ...facts } = stored;
+    await writeRecord(nameFile(paths, name), access === undefined ? facts : { ...facts, access });
+    for (const diffId of image.layers) await openLayer(paths, diffId);
+  });
+}
+
+/** Below the store's lock. */
+async function openLayer(paths: StorePaths, diffId: string): Promise<void> {
+  const { private: isPrivate, ...facts } = (await readLayer(paths, diffId)) ?? {};
+  if (isPrivate) await writeRecord(join(layerFolder(paths, diffId), 'layer.json'), facts);
+}
+
+/** Whether a layer of the store spares this run from reading it. */
+export async function hasLayer({ paths, provesLayers }: Putting, diffId: string): Promise<boolean> {
+  const known = await readLayer(paths, diffId);
+  return known !== undefined && !(known.private && provesLayers);
+}
+
 /** Returns its diff_id. A layer that is in the store is not read. */
 export async function putLayer(
   putting: Putting,
@@ -103,7 +138,7 @@ export async function putLayer(
   progress: Pick<LayerEvent, 'layer' | 'layers'>,
 ): Promise<string> {
   const { paths, deps, signal, folder, agent } = putting;
-  if (diffId !== undefined && (await readLayer(paths, diffId))) return diffId;
+  if (diffId !== undefined && (await hasLayer(putting, diffId))) return diffId;
   const work = join(folder, `layer-${putting.random.bytes(6).toString('hex')}`);
   await makeOwned(work);
   const target = join(work, 'fs');
@@ -125,11 +160,13 @@ export async function putLayer(
     throw invalid(`Layer ${progress.layer} of the image differs from the digest in its config.`);
   await writeRecord(join(work, 'layer.json'), {
     ...counts,
+    ...(putting.isPrivate && { private: true }),
     unpacked_at: new Date(putting.clock.now()).toISOString(),
   });
   await withStoreLock(putting, signal, async () => {
     if (room) await requireRoom(paths, room, counts.bytes);
     await install(work, layerFolder(paths, digest));
+    if (!putting.isPrivate) await openLayer(paths, digest);
   });
   return digest;
 }

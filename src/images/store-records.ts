@@ -31,6 +31,11 @@ export interface StoredName {
   imported_at: string;
   /** What the tag led to at its registry: the index where there is one. */
   resolved?: string;
+  /**
+   * Whom the image is for. `private`: it was pulled with credentials, so only for starts that may use them. `shared`: an
+   * administrator pulled it for all, with later images of this name. Absent: for all, because nothing was proved to get it.
+   */
+  access?: 'private' | 'shared';
 }
 
 /** Replaces the file in one step, on the disk. */

@@ -43,12 +43,14 @@ export interface RuntimeSpec {
   lease?: Lease;
   /** What the start does about a missing image; absent: `optional`. Providers without a store of ours use `present` alone. */
   image_policy?: ImagePolicy | undefined;
+  /** Whether it may use the credentials for registries, and images that were pulled with them; absent: not. */
+  private_images?: boolean | undefined;
   /** Reject the spawn, before anything is created, if the sandbox would differ from the request (domain/differences.ts). */
   strict?: boolean;
 }
 
 /** What of a spec decides about its image. */
-export type ImageSpec = Pick<RuntimeSpec, 'image' | 'image_policy' | 'account'>;
+export type ImageSpec = Pick<RuntimeSpec, 'image' | 'image_policy' | 'account' | 'private_images'>;
 
 /** Gets images into the store of this process. `isStored` reads the store, and bounds how long that takes. */
 export interface ImageSource {

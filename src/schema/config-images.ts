@@ -59,6 +59,11 @@ export const ImagesConfig = section(
       '',
       'Path of a config.json as `docker login` writes it: its auths are the credentials for registries. Credential helpers are not run. Empty means anonymous pulls.',
     ),
+    private_owners: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+      default: [],
+      description:
+        'Owners whose spawns may use the credentials in images.docker_config, and images that were pulled with them; * means all owners. Other owners get what registries give without credentials, and images that an administrator pulled or imported. Callers that see the sandboxes of all owners are not restricted.',
+    }),
     pull: choice(
       PULL_POLICIES,
       'missing',

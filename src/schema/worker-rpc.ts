@@ -22,6 +22,11 @@ const SandboxId = Type.String({
 const WorkerId = Type.String({ minLength: 1, maxLength: 128 });
 const Duration = Type.String({ minLength: 1, maxLength: 64 });
 const provider = Type.String({ minLength: 1, maxLength: 64 });
+const private_images = Type.Optional(
+  Type.Boolean({
+    description: "May use the worker's credentials for registries, and images that were pulled with them.",
+  }),
+);
 const RuntimeId = Type.String({
   pattern: '^[\\x21-\\x7e]{1,512}$',
   description: 'Printable characters without spaces.',
@@ -52,6 +57,7 @@ export const RpcSpawnParams = Type.Object({
   }),
   network: Type.Optional(Type.Enum(['default', 'none'])),
   image_policy: Type.Optional(Type.Enum([...IMAGE_POLICIES])),
+  private_images,
   strict: Type.Optional(
     Type.Boolean({
       description: 'Reject with precondition_failed if the sandbox would differ from this.',
@@ -65,6 +71,7 @@ export const RpcImageParams = Type.Object({
   provider,
   image: Type.String({ minLength: 1, maxLength: 512 }),
   image_policy: Type.Enum([...IMAGE_POLICIES]),
+  private_images,
   account: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
 });
 export type RpcImageParams = Static<typeof RpcImageParams>;

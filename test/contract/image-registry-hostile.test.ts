@@ -118,7 +118,7 @@ describe('a pull from a hostile registry', () => {
       JSON.stringify({ auths: { [host]: { username: 'u', password: CANARY } } }),
     );
   const pull = (host: string, reference = ':v1') =>
-    pullImage(deps, { image: `${host}/team/tool${reference}`, pull: 'always', signal });
+    pullImage(deps, { image: `${host}/team/tool${reference}`, pull: 'always', for: 'all', signal });
   const failure = (host: string, reference?: string) =>
     pull(host, reference).then(
       () => undefined,

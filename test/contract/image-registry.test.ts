@@ -2,12 +2,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { ConcurrencyLimit } from '../../src/domain/concurrency-limit.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { realHost } from '../../src/host/real-host.ts';
-import { pruneStored } from '../../src/images/image-store.ts';
+import { findFor, pruneStored } from '../../src/images/image-store.ts';
 import {
   type PullDeps,
   type PullEvent,
@@ -58,7 +59,7 @@ describeWith(['docker-registry', 'openssl'], 'a pull from a registry', () => {
     };
   };
   const pull = (image: string, more: Partial<PullRequest> = {}) =>
-    pullImage(deps, { image: `${registry.host}/${image}`, pull: 'always', signal, ...more });
+    pullImage(deps, { image: `${registry.host}/${image}`, pull: 'always', for: 'all', signal, ...more });
   const at = (...names: string[]) => join(deps.store.root, ...names);
   const gets = async (word: string) =>
     (await registry.log()).filter((line) => line.includes('"GET ') && line.includes(word));
@@ -97,6 +98,75 @@ describeWith(['docker-registry', 'openssl'], 'a pull from a registry', () => {
     expect(fetchedBytes).toBeLessThan(1000);
     expect(readdirSync(join(found.tree, 'opt'))).toEqual(['other']);
     expect(await gets('/team/other/blobs')).toHaveLength(2);
+  });
+
+  const seenBy = (name: string, private_images: boolean) =>
+    findFor(deps.store.root, { image: `${registry.host}/${name}`, private_images }, Date.now());
+
+  it('keeps what it got with credentials for those who may use them, until the registry gives it to anyone', async () => {
+    await start('none');
+    await registry.put('team/tool', image([BASE]), 'v1');
+    const auths = { [registry.host]: { username: 'svc-test', password: 'any' } };
+    deps.dockerConfig = at('..', 'config.json');
+    writeFileSync(deps.dockerConfig, JSON.stringify({ auths }));
+    const { found } = await pull('team/tool:v1', { for: 'trusted' });
+    expect(found.access).toBe('private');
+    expect([await seenBy('team/tool:v1', false), (await seenBy('team/tool:v1', true))?.digest]).toEqual([
+      undefined,
+      found.digest,
+    ]);
+    const before = await gets('/blobs/');
+    expect(await pull('team/tool:v1', { for: 'anyone', pull: 'missing' })).toMatchObject({
+      isUnchanged: true,
+    });
+    expect(await seenBy('team/tool:v1', false)).toMatchObject({ digest: found.digest });
+    expect(await gets('/blobs/')).toEqual(before);
+  });
+
+  it('refuses a private image to others as one that does not exist, and gives what an administrator pulled', async () => {
+    await start();
+    await registry.put('team/tool', image([BASE]), 'v1');
+    const { found } = await pull('team/tool:v1', { for: 'trusted' });
+    const refused = (name: string) =>
+      pull(name, { for: 'anyone', pull: 'missing' }).catch((error: Error) =>
+        error.message.replaceAll(name, ''),
+      );
+    expect(await refused('team/tool:v1')).toBe(await refused('team/none:v1'));
+    expect(await refused(`team/tool@${found.digest}`)).toBe(await refused('team/none:v1'));
+    expect(await seenBy('team/tool:v1', false)).toBeUndefined();
+    const pulled = await pull('team/tool:v1');
+    expect([pulled.isUnchanged, (await seenBy('team/tool:v1', false))?.access]).toEqual([true, 'shared']);
+    // Its later images are for all, too, whoever is the first to start on them.
+    const moved = await registry.put('team/tool', image([BASE, TOP]), 'v1');
+    expect((await pull('team/tool:v1', { for: 'anyone' })).found).toMatchObject({
+      digest: moved,
+      access: 'shared',
+    });
+  });
+
+  it('takes a private layer of the store only from those who bring its bytes', async () => {
+    await start();
+    await registry.put('team/tool', image([BASE, TOP]), 'v1');
+    await pull('team/tool:v1', { for: 'trusted' });
+    const own = registry;
+    const { store } = deps;
+    await start('none');
+    Object.assign(deps, { store });
+    // An image that claims the layer without having it, and one that has it.
+    const claim = image([TOP], { pack: () => gzipSync(OTHER) });
+    await registry.put('thief/tool', claim, 'v1');
+    await registry.put('team/base', image([TOP]), 'v1');
+    writeFileSync(at('blobs', `${sha256(gzipSync(TOP))}.private.part`), gzipSync(TOP));
+    await expect(pull('thief/tool:v1', { for: 'anyone' })).rejects.toMatchObject({
+      code: 'provider_error',
+      message: expect.stringContaining('differs from the digest'),
+    });
+    const { fetchedBytes } = await pull('team/base:v1', { for: 'anyone' });
+    expect(fetchedBytes).toBe(gzipSync(TOP).length);
+    const { fetchedBytes: again } = await pull('team/base:v1', { for: 'anyone' });
+    expect(again).toBe(0);
+    registry = own;
+    expect(await seenBy('team/tool:v1', false)).toBeUndefined();
   });
 
   it('fetches no layer for which the store has no room', async () => {
@@ -170,12 +240,12 @@ describeWith(['docker-registry', 'openssl'], 'a pull from a registry', () => {
     const digest = sha256(noise);
     await pull('team/tool:v1');
     await pruneStored(deps.store, { unusedForMs: 0, dryRun: false });
-    writeFileSync(at('blobs', `${digest}.part`), noise.subarray(0, MEBIBYTE));
+    writeFileSync(at('blobs', `${digest}.private.part`), noise.subarray(0, MEBIBYTE));
     const { fetchedBytes } = await pull('team/tool:v1');
     expect(fetchedBytes).toBe(noise.length - MEBIBYTE);
     expect((await gets(digest)).at(-1)).toContain('" 206 ');
     await pruneStored(deps.store, { unusedForMs: 0, dryRun: false });
-    writeFileSync(at('blobs', `${digest}.part`), Buffer.alloc(MEBIBYTE, 'damaged'));
+    writeFileSync(at('blobs', `${digest}.private.part`), Buffer.alloc(MEBIBYTE, 'damaged'));
     await pull('team/tool:v1');
     expect(readdirSync(at('blobs'))).toEqual([]);
     writeFileSync(at('blobs', `${digest}.part`), 'a part that nobody fetches');

@@ -9,7 +9,7 @@ import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.t
 import type { Caller } from '../api/caller.ts';
 import type { LimitsOf, Settings } from '../records/settings.ts';
 import { type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
-import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
+import { mayUsePrivate, planSpawn, type SpawnPlan } from '../spawn/plan.ts';
 import { shapeOf } from '../spawn/take-prewarmed.ts';
 
 /** No owner: the spawn that takes it sets one. */
@@ -85,7 +85,10 @@ async function want(deps: PrewarmPlanDeps, template: TemplateRecord): Promise<Om
   const provider = await chooseProvider(deps, request.provider);
   const plan = (now: number) => {
     const limits = settings.ownerLimits;
-    return planSpawn(request, NOBODY, { settings, cpus, provider, setup, limits, id: ids.sandbox(), now });
+    // Whoever may spawn the template gets it.
+    const privateImages = mayUsePrivate(settings.privateOwners, template.owner_id);
+    const facts = { settings, cpus, provider, setup, limits, privateImages, id: ids.sandbox(), now };
+    return planSpawn(request, NOBODY, facts);
   };
   const example = plan(0);
   const key = formatTemplateKey(template);

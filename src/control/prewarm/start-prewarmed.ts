@@ -78,16 +78,16 @@ function create(
 ): Promise<Started> {
   const expires_at = new Date(clock.now() + MAX_DURATION_MS).toISOString();
   const planned = plan(clock.now());
-  const { image, image_policy, row } = planned;
+  const { image, image_policy, private_images, row } = planned;
   if (worker_id === LOCAL_WORKER)
     return createHere(
       provider,
-      { id, epoch, image, image_policy, memory_mb, vcpus, network, expires_at },
+      { id, epoch, image, image_policy, private_images, memory_mb, vcpus, network, expires_at },
       signal,
     );
   // The processors of this host do not limit a worker.
   const placed = { ...row, id, epoch, worker_id, expires_at, vcpus: planned.vcpus };
-  return runtimes.create({ row: placed, image, image_policy, strict: false }, signal);
+  return runtimes.create({ row: placed, image, image_policy, private_images, strict: false }, signal);
 }
 
 /** Resolves when nothing of it is left. Idempotent. */

@@ -19,6 +19,8 @@ export interface Settings extends ViewSettings, Limits {
   image: string;
   /** Whether spawns pull images. */
   pull: PullPolicy;
+  /** Owners who may use images that were pulled with credentials; `*` for all. */
+  privateOwners: readonly string[];
   /** How long a spawn waits for a pull. */
   spawnWaitMs: number;
   /** Whether a spawn is strict that does not say. */
@@ -77,6 +79,7 @@ export function controlSettings(config: LiveConfig): Settings {
     preview_domain: server.preview_domain,
     image,
     pull: images.pull,
+    privateOwners: images.private_owners,
     spawnWaitMs: parseDuration(images.spawn_wait, 'images.spawn_wait'),
     strict: defaults.strict,
     memory_mb,

@@ -19,6 +19,8 @@ export interface RuntimePlan {
   image: string | undefined;
   /** Absent: `optional`. */
   image_policy?: ImagePolicy | undefined;
+  /** Whether it may use images that were pulled with credentials; absent: not. */
+  private_images?: boolean | undefined;
   /** Any warning is a refusal. */
   strict: boolean;
 }
@@ -100,13 +102,14 @@ export const runtimeRef = ({ runtime_id, id, epoch }: Pick<Runtime, 'runtime_id'
   epoch,
 });
 
-export function runtimeSpec({ row, image, image_policy, strict }: RuntimePlan): RuntimeSpec {
+export function runtimeSpec({ row, image, image_policy, private_images, strict }: RuntimePlan): RuntimeSpec {
   const { id, epoch, memory_mb, vcpus, network, expires_at, owner_id: account } = row;
   const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };
   return {
     ...spec,
     ...(account !== undefined && { account }),
     ...(image_policy !== undefined && { image_policy }),
+    ...(private_images && { private_images }),
     ...(strict && { strict }),
   };
 }

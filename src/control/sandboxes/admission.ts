@@ -47,9 +47,11 @@ export async function admissionOf(
   const { plan, ...decision } = await decided(deps, request, caller);
   const { selected_worker_id: on, provider } = decision;
   if (on !== LOCAL_WORKER || !plan) return decision;
-  const { image, image_policy } = plan;
+  const { image, image_policy, private_images } = plan;
   const { signal } = new AbortController();
-  const image_state = await deps.providers.get(provider).imageState?.({ image, image_policy }, signal);
+  const image_state = await deps.providers
+    .get(provider)
+    .imageState?.({ image, image_policy, private_images }, signal);
   return image_state === undefined ? decision : { ...decision, image_state };
 }
 

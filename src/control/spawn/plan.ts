@@ -1,5 +1,5 @@
 // Plans the row for a spawn request: defaults, limits, owner. It has no side effects.
-import { requireOwner } from '../../domain/access.ts';
+import { isKeptApart, requireOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { checkEnv } from '../../domain/exec-request.ts';
 import { parseImage } from '../../domain/image.ts';
@@ -35,6 +35,8 @@ export interface PlanFacts {
   setup: readonly string[];
   /** The caller itself requested the default network; a template always names one. */
   asksNetwork?: boolean;
+  /** Whether it may use images that were pulled with credentials; decided by the caller without. */
+  privateImages?: boolean;
   /** The limits of the owner. */
   limits: OwnerLimits;
   id: string;
@@ -81,9 +83,19 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   ];
   const strict = request.strict ?? settings.strict;
   const image_policy = policyOf(request, settings);
-  const start = { image, image_policy, warnings, strict };
+  const private_images = facts.privateImages ?? opensPrivate(settings, caller, owner_id);
+  const start = { image, image_policy, private_images, warnings, strict };
   return { row, ...start, vcpus: wanted, setup: facts.setup, demand: demandOf(request) };
 }
+
+/** A caller that is not kept apart sees the sandboxes of all owners, and acts for the operator. */
+function opensPrivate(settings: Settings, caller: Caller, owner: string | undefined): boolean {
+  return !isKeptApart(settings, caller) || mayUsePrivate(settings.privateOwners, owner);
+}
+
+/** Whether images.private_owners names the owner. */
+export const mayUsePrivate = (owners: readonly string[], owner: string | undefined): boolean =>
+  owners.includes('*') || (owner !== undefined && owners.includes(owner));
 
 /** The default image stands for what the provider runs by default, also when a template or a client names it. */
 function policyOf({ image, pull }: SpawnRequest, settings: Settings): ImagePolicy {

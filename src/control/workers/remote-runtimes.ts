@@ -66,7 +66,7 @@ async function readyThere(
   { worker, provider, spec }: { worker: WorkerRecord; provider: Provider; spec: RuntimeSpec },
   signal: AbortSignal,
 ): Promise<string[]> {
-  const { image = '', image_policy = 'optional' } = spec;
+  const { image = '', image_policy = 'optional', private_images } = spec;
   const pulls = image_policy === 'missing' || image_policy === 'always';
   if (image === '' || !pulls || !canPull(worker, provider.kind)) return [];
   const error = () =>
@@ -75,7 +75,7 @@ async function readyThere(
       retryAfterMs: PULLING_MS,
     });
   const bound = { clock, ms: spawnWaitMs, error, signal };
-  const wish = { image, image_policy, account: accountOf(spec.account) };
+  const wish = { image, image_policy, account: accountOf(spec.account), private_images };
   return withTimeout(bound, async (inTime) => (await provider.readyImage?.(wish, inTime)) ?? []);
 }
 

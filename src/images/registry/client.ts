@@ -55,6 +55,12 @@ export class RegistryClient {
     return this.#deps.endpoint.what;
   }
 
+  /** Whether it shows credentials where it is asked for them. */
+  get hasCredentials(): boolean {
+    const { credentials, endpoint, path } = this.#deps;
+    return credentials.find(endpoint.host, path) !== undefined;
+  }
+
   /** A 200. Throws `not_found`, `forbidden`, `resource_limit`, `unavailable`, `provider_error`. Redirects are refused. */
   async manifest(reference: string, { method = 'GET', headers = {}, signal }: Ask): Promise<Answer> {
     const url = await this.#url(`manifests/${reference}`, signal);

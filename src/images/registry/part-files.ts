@@ -8,6 +8,8 @@ import { entriesOf } from '../store-records.ts';
 
 const PAUSE_MS = 200;
 const ENDING = '.part';
+/** Of bytes that came with credentials: pulls without them do not continue these. */
+const PRIVATE_ENDING = `.private${ENDING}`;
 
 export interface PartFile {
   path: string;
@@ -20,12 +22,12 @@ export interface PartFile {
 
 /** Waits until no other pull fetches these bytes. Undefined as soon as `isNeeded` is false. */
 export async function takePart(
-  { agent, clock, paths }: LockDeps,
+  { agent, clock, paths, isPrivate }: LockDeps & { isPrivate: boolean },
   digest: string,
   signal: AbortSignal,
   isNeeded: () => Promise<boolean>,
 ): Promise<PartFile | undefined> {
-  const path = join(paths.blobs, `${hexOf(digest)}${ENDING}`);
+  const path = join(paths.blobs, `${hexOf(digest)}${isPrivate ? PRIVATE_ENDING : ENDING}`);
   while (await isNeeded()) {
     const file = await open(path, 'a+', 0o600);
     // The file that is locked may have been removed by the pull that had it.

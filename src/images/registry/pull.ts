@@ -6,11 +6,12 @@ import { completeImageName, type ImageReference, parseImageReference } from '../
 import { withTimeout } from '../../domain/timeout.ts';
 import { OWN_PLATFORM } from '../archive-images.ts';
 import type { Descriptor } from '../documents.ts';
-import { type FoundImage, findStored, noStoredImage, readLayer, type StoreDeps } from '../image-store.ts';
-import { type Putting, putImage, putLayer } from '../put-image.ts';
+import { type FoundImage, findStored, noStoredImage, type StoreDeps } from '../image-store.ts';
+import { hasLayer, openStored, type Putting, putImage, putLayer } from '../put-image.ts';
 import { requireRoom } from '../room.ts';
 import { withTemporary } from '../store-lock.ts';
 import { makeStore, storePaths } from '../store-paths.ts';
+import type { StoredName } from '../store-records.ts';
 import { asDiskFull } from '../unpack.ts';
 import { checkAllowed, endpointsFor, type RegistrySettings } from './allowed.ts';
 import { fetchBlob } from './blobs.ts';
@@ -38,8 +39,16 @@ export interface PullDeps extends Omit<ConnectionDeps, 'clock'> {
   fetches: ConcurrencyLimit;
 }
 
+/**
+ * For whom a pull is. `all`: an administrator's, with the credentials of this machine; its image is for everybody. `trusted`:
+ * with the credentials; what comes from a registry that they are for is private. `anyone`: without credentials, and without images that
+ * others pulled with them.
+ */
+export type PulledFor = 'all' | 'trusted' | 'anyone';
+
 export interface PullRequest {
   image: string;
+  for: PulledFor;
   /** missing: only what the store does not have. always: asks the registry whether the tag leads elsewhere now. */
   pull: 'missing' | 'always';
   /** Such as linux/arm64; this machine's without. */
@@ -69,14 +78,18 @@ export interface Pulled {
 export async function pullImage(deps: PullDeps, request: PullRequest): Promise<Pulled> {
   const reference = parseImageReference(request.image);
   const known = await knownImage(deps, request);
-  if (known && (request.pull === 'missing' || reference.digest !== undefined)) return unchanged(known);
+  // The name is for everybody already, and so are its later images.
+  if (known?.access === 'shared') request = { ...request, for: 'all' };
+  const isClosed = known?.access === 'private' && request.for === 'anyone';
+  if (known && !isClosed && (request.pull === 'missing' || reference.digest !== undefined))
+    return unchanged(deps, request, known);
   checkAllowed(deps.settings, reference);
   const { clock } = deps.store;
   const timeout = { clock, ms: deps.timeoutMs, error: pullTimedOut, signal: request.signal };
   return withTimeout(timeout, async (signal) => {
     const connections = new RegistryConnections({ ...deps, clock });
     try {
-      const clients = await clientsFor(deps, reference, connections, request.image);
+      const clients = await clientsFor(deps, reference, connections, request);
       return await pullFrom(deps, { ...request, signal }, { reference, clients, known });
     } finally {
       await connections.close();
@@ -84,7 +97,17 @@ export async function pullImage(deps: PullDeps, request: PullRequest): Promise<P
   });
 }
 
-const unchanged = (found: FoundImage): Pulled => ({ found, fetchedBytes: 0, isUnchanged: true });
+/** Opens a private image that the registry gives to this caller, or that an administrator asks for. */
+async function unchanged(
+  { store }: PullDeps,
+  { for: who, signal }: PullRequest,
+  found: FoundImage,
+): Promise<Pulled> {
+  const access = who === 'all' ? 'shared' : undefined;
+  const opens = who === 'all' ? found.access !== 'shared' : who === 'anyone' && found.access === 'private';
+  if (opens) await openStored({ ...store, paths: storePaths(store.root) }, found, access, signal);
+  return { found, fetchedBytes: 0, isUnchanged: true };
+}
 
 /** What the store has under this name for the platform. */
 async function knownImage({ store }: PullDeps, { image, platform }: PullRequest) {
@@ -100,10 +123,10 @@ async function clientsFor(
   deps: PullDeps,
   { registry, path }: ImageReference,
   connections: RegistryConnections,
-  image: string,
+  { image, for: who }: PullRequest,
 ): Promise<RegistryClient[]> {
   const { settings, store } = deps;
-  const credentials = await readCredentials(deps.dockerConfig);
+  const credentials = await readCredentials(who === 'anyone' ? '' : deps.dockerConfig);
   const common = { clock: store.clock, connections, settings, credentials, path, image };
   return endpointsFor(settings, registry).map((endpoint) => new RegistryClient({ ...common, endpoint }));
 }
@@ -125,7 +148,7 @@ async function pullFrom(deps: PullDeps, request: PullRequest, source: Source): P
       source.known?.resolved !== undefined && (await headDigest(documents, wanted)) === source.known.resolved;
     return isSame ? undefined : resolveImage(documents, wanted, request.platform ?? OWN_PLATFORM);
   });
-  if (!image && source.known) return unchanged(source.known);
+  if (!image && source.known) return unchanged(deps, request, source.known);
   if (!image) throw noStoredImage(request.image);
   const fetchedBytes = await storeImage(deps, request, { image, clients });
   const found = await findStored(store.root, request.image, store.clock.now());
@@ -177,7 +200,9 @@ async function storeImage(
   return withTemporary(lock, request.signal, async (folder) => {
     const failed = new AbortController();
     const signal = AbortSignal.any([request.signal, failed.signal]);
-    const putting: Putting = { ...lock, deps: store, folder, signal };
+    const isPrivate = request.for === 'trusted' && clients.some(({ hasCredentials }) => hasCredentials);
+    const proof = { isPrivate, provesLayers: request.for === 'anyone' };
+    const putting: Putting = { ...lock, deps: store, folder, signal, ...proof };
     const run = { deps, request: { ...request, signal }, clients, putting };
     const layers = image.layers.map((layer, at) =>
       storeLayer(run, layer, image.diffIds[at] as string, at + 1),
@@ -185,11 +210,17 @@ async function storeImage(
     const fetched = await allOf(layers, (reason) => failed.abort(reason));
     request.onEvent?.({ stage: 'tree' });
     const names = [completeImageName(request.image)];
-    await putImage(putting, image, image.diffIds, { names, source: 'registry', resolved: image.resolved });
+    const origin = { source: 'registry', resolved: image.resolved, ...accessOf(request, isPrivate) };
+    await putImage(putting, image, image.diffIds, { names, ...origin });
     return fetched.reduce((sum, bytes) => sum + bytes, 0);
   }).catch((error: unknown) => {
     throw asDiskFull(error);
   });
+}
+
+function accessOf({ for: who }: PullRequest, isPrivate: boolean): Pick<StoredName, 'access'> {
+  if (who === 'all') return { access: 'shared' };
+  return isPrivate ? { access: 'private' } : {};
 }
 
 /** All results. The first failure stops the others, and is thrown when all have ended. */
@@ -209,12 +240,12 @@ interface LayerRun extends Pick<Fetching, 'clients'> {
 async function storeLayer(run: LayerRun, layer: Descriptor, diffId: string, number: number): Promise<number> {
   const { deps, request, putting } = run;
   const { signal } = request;
-  const { paths } = putting;
-  const isMissing = async () => (await readLayer(paths, diffId)) === undefined;
+  const isMissing = async () => !(await hasLayer(putting, diffId));
   if (!(await isMissing())) return 0;
   return deps.fetches.run(async () => {
-    if (deps.store.room) await requireRoom(paths, deps.store.room, layer.size);
-    const part = await takePart(putting, layer.digest, signal, isMissing);
+    if (deps.store.room) await requireRoom(putting.paths, deps.store.room, layer.size);
+    const isPrivate = request.for !== 'anyone';
+    const part = await takePart({ ...putting, isPrivate }, layer.digest, signal, isMissing);
     if (!part) return 0;
     let fetchedBytes = 0;
     try {

@@ -7,7 +7,14 @@ import type { PulledFacts, PullReport, PullReports } from '../../domain/pull-rep
 import { abortable, orAfter } from '../../domain/timeout.ts';
 import type { ImageState } from '../../schema/admission.ts';
 import type { PullPolicy } from '../../schema/image-policy.ts';
-import { type PullDeps, type PullEvent, type Pulled, type PullRequest, pullImage } from './pull.ts';
+import {
+  type PullDeps,
+  type PullEvent,
+  type Pulled,
+  type PulledFor,
+  type PullRequest,
+  pullImage,
+} from './pull.ts';
 
 /** Limits of concurrent pulls, for each account and in all. */
 const MOST_OF_ACCOUNT = 4;
@@ -24,7 +31,7 @@ export interface PullsDeps extends PullDeps {
   spawnWaitMs: number;
 }
 
-export interface PullWish extends Pick<PullRequest, 'image' | 'pull' | 'platform'> {
+export interface PullWish extends Pick<PullRequest, 'image' | 'pull' | 'platform' | 'for'> {
   /** Pulls of one account are bounded together; undefined is not bounded. */
   account?: string | undefined;
 }
@@ -73,11 +80,12 @@ export class ImagePulls implements PullReports {
     const { store, policy: most, spawnWaitMs } = this.#deps;
     const policy = limitedPolicy(wish.policy, most);
     if (policy === 'optional' || policy === 'present' || this.#isStopped) return [];
-    const isEnough = policy === 'missing' || this.#isSettled(wish.image);
+    const isEnough = policy === 'missing' || this.#isSettled(wish);
     if (isEnough && (await isStored())) return [];
     const began = store.clock.monotonic();
     const { image, account } = wish;
-    const work = this.pull({ image, account, pull: policy }, signal);
+    const who = pulledFor(wish);
+    const work = this.pull({ image, account, pull: policy, for: who }, signal);
     const pulled = await orAfter(store.clock, spawnWaitMs, work, () => {
       throw stillPulling(image);
     });
@@ -102,16 +110,16 @@ export class ImagePulls implements PullReports {
   }
 
   /** A digest never changes what it names, and a tag was asked about a moment ago. */
-  #isSettled(image: string): boolean {
-    const at = this.#checked.get(completeImageName(image)) ?? Number.NEGATIVE_INFINITY;
+  #isSettled(wish: ImageWish): boolean {
+    const { image } = wish;
+    const at = this.#checked.get(checkedKey(image, pulledFor(wish))) ?? Number.NEGATIVE_INFINITY;
     const isFresh = this.#deps.store.clock.monotonic() - at < CHECKED_MS;
     return isFresh || parseImageReference(image).digest !== undefined;
   }
 
   #join(wish: PullWish): Flight {
     this.#stop.signal.throwIfAborted();
-    const name = completeImageName(wish.image);
-    const key = [name, wish.pull, wish.platform ?? ''].join(' ');
+    const key = [checkedKey(wish.image, wish.for), wish.pull, wish.platform ?? ''].join(' ');
     const known = this.#flights.get(key);
     if (known) return known;
     if (this.#flights.size >= MOST_PULLS) throw tooMany('unavailable');
@@ -119,14 +127,14 @@ export class ImagePulls implements PullReports {
     if (account !== undefined && (this.#held.get(account) ?? 0) >= MOST_OF_ACCOUNT)
       throw tooMany('resource_limit');
     const watchers: Flight['watchers'] = new Set();
-    const flight = { watchers, result: this.#run(wish, key, name, watchers) };
+    const flight = { watchers, result: this.#run(wish, key, watchers) };
     // Its callers may have left.
     flight.result.catch(() => undefined);
     this.#flights.set(key, flight);
     return flight;
   }
 
-  async #run(wish: PullWish, key: string, name: string, watchers: Flight['watchers']): Promise<Pulled> {
+  async #run(wish: PullWish, key: string, watchers: Flight['watchers']): Promise<Pulled> {
     const { clock } = this.#deps.store;
     const { account, ...request } = wish;
     const began = clock.monotonic();
@@ -140,7 +148,7 @@ export class ImagePulls implements PullReports {
     };
     try {
       const pulled = await pullImage(this.#deps, { ...request, signal: this.#stop.signal, onEvent });
-      this.#note(name);
+      this.#note(checkedKey(wish.image, wish.for));
       report(pulled, undefined);
       return pulled;
     } catch (error) {
@@ -152,9 +160,9 @@ export class ImagePulls implements PullReports {
     }
   }
 
-  #note(name: string): void {
-    this.#checked.delete(name);
-    this.#checked.set(name, this.#deps.store.clock.monotonic());
+  #note(key: string): void {
+    this.#checked.delete(key);
+    this.#checked.set(key, this.#deps.store.clock.monotonic());
     const [oldest] = this.#checked.keys();
     if (this.#checked.size > MOST_CHECKED && oldest !== undefined) this.#checked.delete(oldest);
   }
@@ -166,6 +174,11 @@ export class ImagePulls implements PullReports {
     else this.#held.set(account, count);
   }
 }
+
+const pulledFor = ({ private_images }: ImageWish): PulledFor => (private_images ? 'trusted' : 'anyone');
+
+/** What a registry says depends on who asks. */
+const checkedKey = (image: string, who: PulledFor) => `${completeImageName(image)} ${who}`;
 
 function factsOf({ found, fetchedBytes, isUnchanged }: Pulled): PulledFacts {
   const { digest, size_bytes: sizeBytes } = found.image;

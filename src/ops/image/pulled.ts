@@ -23,6 +23,7 @@ export async function pullHere(deps: PullDeps, order: PullOrder): Promise<ImageP
     image,
     platform,
     pull: 'always',
+    for: 'all',
     signal,
     onEvent,
   });

@@ -5,7 +5,7 @@ import { isImageName } from '../../domain/image-name.ts';
 import type { ImageWish } from '../../domain/image-policy.ts';
 import { OWN_PLATFORM } from '../../images/archive-images.ts';
 import { foreignImage, missingImage } from '../../images/image-faults.ts';
-import { type FoundImage, findStored, storedNames } from '../../images/image-store.ts';
+import { type FoundImage, findFor, storedNames } from '../../images/image-store.ts';
 import { diskFile, storePaths } from '../../images/store-paths.ts';
 import { exists } from '../../images/store-records.ts';
 import type { ImageState } from '../../schema/admission.ts';
@@ -28,11 +28,11 @@ type State = Pick<MicrovmState, 'images' | 'imageStore' | 'pulls' | 'disks' | 'c
  * Throws `not_found` for it under another policy and for an image of another processor, and `unavailable` when there is none.
  */
 export async function chooseImage(state: State, spec: ImageSpec): Promise<ChosenImage> {
-  const { image: name, image_policy: policy = 'optional' } = spec;
+  const { image: name, image_policy: policy = 'optional', private_images } = spec;
   const own = name === undefined ? await firstImage(state.images) : await findImage(state.images, name);
   if (own) return { name: own.name, path: own.path, warnings: [] };
   const wanted = name as string;
-  const { path, found } = await state.slowly(() => storedDisk(state, wanted));
+  const { path, found } = await state.slowly(() => storedDisk(state, { image: wanted, private_images }));
   if (found && found.image.platform !== OWN_PLATFORM) throw foreignImage(wanted, found.image.platform);
   if (found && path === undefined) throw noDisk(wanted);
   if (found && path !== undefined) return { name: wanted, path, stored: found, warnings: [] };
@@ -42,8 +42,11 @@ export async function chooseImage(state: State, spec: ImageSpec): Promise<Chosen
   return { name: first.name, path: first.path, warnings: [words] };
 }
 
-async function storedDisk({ imageStore: { path: root }, clock }: State, name: string) {
-  const found = await findStored(root, name, clock.now());
+async function storedDisk(
+  { imageStore: { path: root }, clock }: State,
+  wish: Pick<ImageWish, 'image' | 'private_images'>,
+) {
+  const found = await findFor(root, wish, clock.now());
   const path = found && diskFile(storePaths(root), found.image.chain_id);
   return { found, path: path !== undefined && (await exists(path)) ? path : undefined };
 }
@@ -53,7 +56,7 @@ export async function readyImage(state: State, spec: ImageSpec, signal: AbortSig
   const wish = await wishFor(state, spec);
   if (!wish) return [];
   const notes = (await state.pulls?.ready(wish, isStored(state, wish), signal)) ?? [];
-  const { found, path } = await state.slowly(() => storedDisk(state, wish.image));
+  const { found, path } = await state.slowly(() => storedDisk(state, wish));
   if (!found || path !== undefined || found.image.platform !== OWN_PLATFORM) return notes;
   return [...notes, ...((await state.disks?.ready(found, signal)) ?? [])];
 }
@@ -66,16 +69,14 @@ export async function imageState(state: State, spec: ImageSpec): Promise<ImageSt
   return known === 'refused' && policy === 'optional' ? undefined : known;
 }
 
-const isStored =
-  (state: State, { image }: ImageWish) =>
-  async () =>
-    (await state.slowly(() => storedDisk(state, image))).found !== undefined;
+const isStored = (state: State, wish: ImageWish) => async () =>
+  (await state.slowly(() => storedDisk(state, wish))).found !== undefined;
 
 /** Undefined for an image that is not one of the store. */
 async function wishFor({ images }: State, spec: ImageSpec): Promise<ImageWish | undefined> {
-  const { image, image_policy: policy = 'optional', account } = spec;
+  const { image, image_policy: policy = 'optional', account, private_images } = spec;
   if (image === undefined || !isImageName(image)) return undefined;
-  return (await findImage(images, image)) ? undefined : { image, policy, account };
+  return (await findImage(images, image)) ? undefined : { image, policy, account, private_images };
 }
 
 /** All images that a spawn may name. */

@@ -99,12 +99,12 @@ function notHad(worker_id: string, image: string, { code, message, retry_after_m
 /** Repeats the call while the worker pulls. The caller bounds it: its signal ends the wait, and not the pull. */
 async function readyImage(
   { worker_id, kind, call, clock }: RemoteKind & { call: CallWorker; clock: Clock },
-  { image, image_policy, account }: ImageSpec,
+  { image, image_policy, account, private_images }: ImageSpec,
   signal: AbortSignal,
 ): Promise<string[]> {
   if (image === undefined || image_policy === undefined) return [];
   const own = account === undefined ? {} : { account };
-  const params = { provider: kind, image, image_policy, ...own };
+  const params = { provider: kind, image, image_policy, ...own, ...(private_images && { private_images }) };
   const began = clock.monotonic();
   let waited = false;
   for (;;) {
@@ -137,6 +137,7 @@ async function create(
     ttl: formatDuration(leftMs),
     ...(image !== undefined && { image }),
     ...(spec.image_policy !== undefined && { image_policy: spec.image_policy }),
+    ...(spec.private_images && { private_images: true }),
     ...(spec.strict && { strict: true }),
   };
   const fault = withinRequest(aboutThat(SPAWNED, spec, kind), spec);

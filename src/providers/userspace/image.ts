@@ -5,7 +5,7 @@ import { isImageName } from '../../domain/image-name.ts';
 import type { ImageWish } from '../../domain/image-policy.ts';
 import { OWN_PLATFORM } from '../../images/archive-images.ts';
 import { foreignImage, missingImage } from '../../images/image-faults.ts';
-import { type FoundImage, findStored, storedNames } from '../../images/image-store.ts';
+import { type FoundImage, findFor, storedNames } from '../../images/image-store.ts';
 import type { ImageState as State } from '../../schema/admission.ts';
 import type { UserspaceConfig } from '../../schema/config.ts';
 import type { ImageSpec } from '../provider.ts';
@@ -33,7 +33,7 @@ type ImageState = StoreState & Pick<UserspaceState, 'config' | 'host'>;
  */
 export async function chooseImage(
   state: ImageState,
-  { image: requested, image_policy: policy = 'optional' }: Pick<ImageSpec, 'image' | 'image_policy'>,
+  { image: requested, image_policy: policy = 'optional', private_images }: Omit<ImageSpec, 'account'>,
 ): Promise<ChosenImage> {
   const { config } = state;
   const standard = defaultImage(config);
@@ -41,7 +41,7 @@ export async function chooseImage(
   if (own) return own;
   const name = requested as string;
   const isRequired = policy !== 'optional';
-  const stored = await storedHere(state, name);
+  const stored = await storedHere(state, { image: name, private_images });
   if (!stored && isRequired) throw missingImage(name);
   if (!stored) return instead(standard, `Image ${name} is not on this machine`);
   if (stored.image.platform !== OWN_PLATFORM) throw foreignImage(name, stored.image.platform);
@@ -53,8 +53,10 @@ export async function chooseImage(
 }
 
 /** The store may lie on a mount that hangs. */
-const storedHere = ({ imageStore, slowly, clock }: StoreState, name: string) =>
-  slowly(() => findStored(imageStore.path, name, clock.now()));
+const storedHere = (
+  { imageStore, slowly, clock }: StoreState,
+  wish: Pick<ImageWish, 'image' | 'private_images'>,
+) => slowly(() => findFor(imageStore.path, wish, clock.now()));
 
 /** The default root, or a folder of the configuration; undefined for the name of a stored image. */
 function ownImage(config: ImageConfig, requested: string | undefined): ChosenImage | undefined {
@@ -88,18 +90,16 @@ export async function imageState(state: PullingState, spec: ImageSpec): Promise<
   return known === 'refused' && isOptional ? undefined : known;
 }
 
-const isStored =
-  (state: StoreState, { image }: ImageWish) =>
-  async () =>
-    (await storedHere(state, image)) !== undefined;
+const isStored = (state: StoreState, wish: ImageWish) => async () =>
+  (await storedHere(state, wish)) !== undefined;
 
 function pullable(
   state: Pick<ImageState, 'config' | 'host'>,
-  { image, image_policy, account }: ImageSpec,
+  { image, image_policy, account, private_images }: ImageSpec,
 ): ImageWish | undefined {
   if (image === undefined || ownImage(state.config, image) || protectsNothing(state)) return undefined;
   const policy = image_policy ?? 'optional';
-  return isImageName(image) ? { image, policy, account } : undefined;
+  return isImageName(image) ? { image, policy, account, private_images } : undefined;
 }
 
 const instead = (standard: ChosenImage, reason: string): ChosenImage => ({
