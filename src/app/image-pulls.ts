@@ -2,13 +2,14 @@
 import { findAgent } from '../agent/binary.ts';
 import { ConcurrencyLimit } from '../domain/concurrency-limit.ts';
 import { parseDuration } from '../domain/duration.ts';
-import type { Clock, Random } from '../domain/ports.ts';
+import type { Clock, Logger, Random } from '../domain/ports.ts';
 import type { Host } from '../host/host.ts';
 import { ImageDisks } from '../images/disk/disks.ts';
 import type { StoreDeps } from '../images/image-store.ts';
 import { mirrorsOf } from '../images/registry/allowed.ts';
 import type { PullDeps } from '../images/registry/pull.ts';
 import { ImagePulls } from '../images/registry/pulls.ts';
+import { keepPruned } from '../images/retention.ts';
 import type { Config } from '../schema/config.ts';
 
 export function storeOf(
@@ -51,6 +52,7 @@ interface ProcessDeps {
   clock: Clock;
   random: Random;
   packageRoot: string;
+  logger: Logger;
 }
 
 /**
@@ -63,6 +65,7 @@ export async function processImages({
   host,
   clock,
   random,
+  logger,
 }: ProcessDeps): Promise<ProcessImages | undefined> {
   const agent = await findAgent(packageRoot, process.arch).catch(() => undefined);
   if (agent === undefined) return undefined;
@@ -70,11 +73,16 @@ export async function processImages({
   const deps = pullDepsOf(images, store);
   const spawnWaitMs = parseDuration(images.spawn_wait, 'images.spawn_wait');
   const pulls = new ImagePulls({ ...deps, policy: images.pull, spawnWaitMs });
+  const retentionMs = parseDuration(images.retention, 'images.retention');
+  const stop = new AbortController();
+  const pruning = retentionMs > 0 ? keepPruned(store, { retentionMs, logger }, stop.signal) : undefined;
   const disks = new ImageDisks({ store, timeoutMs: deps.timeoutMs, spawnWaitMs });
   return {
     pulls,
     disks,
     close: async () => {
+      stop.abort();
+      await pruning;
       await pulls.close();
       await disks.close();
     },

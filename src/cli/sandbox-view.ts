@@ -39,6 +39,7 @@ export function sandboxFacts(sandbox: Sandbox): string {
     ['state', sandbox.state],
     ['provider', sandbox.provider],
     ['image', sandbox.image],
+    ['digest', sandbox.image_digest],
     ['memory', `${sandbox.memory_mb} MB`],
     ['vcpus', sandbox.vcpus],
     ['worker', sandbox.worker_id],

@@ -36,6 +36,7 @@ export function templateFacts(template: Template): string {
     ['version', template.version],
     ['description', template.description],
     ['image', template.image],
+    ['pull', template.pull],
     ['provider', template.provider],
     ['memory', `${template.memory_mb} MB`],
     ['vcpus', template.vcpus],

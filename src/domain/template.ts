@@ -17,6 +17,7 @@ export const MASKED = '***';
 export function templateRequest(template: Template, request: SpawnRequest): SpawnRequest {
   const { image, provider, memory_mb, vcpus, ttl, network, metadata, env, worker_id, worker_labels } =
     template;
+  const { pull } = template;
   if (request.image !== undefined)
     throw new ServiceError('bad_request', 'image cannot be combined with template.', {
       remedy: 'Remove one of them.',
@@ -29,6 +30,7 @@ export function templateRequest(template: Template, request: SpawnRequest): Spaw
     ...(provider !== undefined && { provider }),
     ...(network !== undefined && { network }),
     ...(worker_id !== undefined && { worker_id }),
+    ...(pull !== undefined && { pull }),
     ...request,
     worker_labels: joined({ ...worker_labels, ...request.worker_labels }, MOST_LABELS, 'worker_labels'),
     metadata: joined({ ...metadata, ...request.metadata }, MAX_LABELS, 'metadata'),

@@ -15,3 +15,16 @@ export function missingImage(name: string): ServiceError {
     details: { reason: 'no_image', image: name },
   });
 }
+
+export function noStoredImage(name: string): ServiceError {
+  return new ServiceError('not_found', `No image named ${name} found.`, {
+    remedy: 'List images with svc image list.',
+  });
+}
+
+export function imageInUse(name: string, count: number): ServiceError {
+  const sandboxes = count === 1 ? 'a sandbox runs' : `${count} sandboxes run`;
+  return new ServiceError('conflict', `The image ${name} cannot be removed because ${sandboxes} on it.`, {
+    remedy: 'Destroy the sandboxes that use it. `svc sandbox list` shows them.',
+  });
+}

@@ -1,9 +1,9 @@
 // The image store of this machine: what it holds, and removing what nobody needs. `import.ts` puts images into it.
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../domain/errors.ts';
 import { completeImageName, shortImageName } from '../domain/image-name.ts';
 import type { Host } from '../host/host.ts';
+import { imageInUse, noStoredImage } from './image-faults.ts';
 import { sweepParts } from './registry/part-files.ts';
 import { type LockDeps, sweepTemporary, withStoreLock } from './store-lock.ts';
 import {
@@ -140,6 +140,7 @@ export interface LayerFacts {
   files: number;
   devices: number;
   entries: number;
+  unpacked_at?: string;
   /** It was pulled with credentials: pulls and imports that have none must bring its bytes themselves. */
   private?: boolean;
 }
@@ -181,7 +182,7 @@ export async function removeStored(deps: StoreDeps, name: string): Promise<Remov
     const others = (await readNames(paths)).filter((other) => other.name !== found.name);
     const isLast = !others.some(({ digest }) => digest === found.digest);
     const { length } = isLast ? await usersOf(join(found.tree, '..')) : [];
-    if (length > 0) throw inUse(name, length);
+    if (length > 0) throw imageInUse(name, length);
     await rm(nameFile(paths, found.name), { force: true });
     return { names: [shortImageName(found.name)], freed_bytes: await collect(paths) };
   });
@@ -197,17 +198,24 @@ export interface PruneRequest {
   unusedForMs: number;
   /** Says what would be removed. */
   dryRun: boolean;
+  /** Only names that a pull gave, and can give again: nothing that was imported or tagged. */
+  pulledOnly?: boolean;
 }
 
+/** How long a pull may take until it names its layers. */
+const MAKING_MS = 3_600_000;
+
 /** Removes unused images, and what killed imports and interrupted pulls left. */
-export async function pruneStored(deps: StoreDeps, { unusedForMs, dryRun }: PruneRequest): Promise<Removal> {
+export async function pruneStored(deps: StoreDeps, request: PruneRequest): Promise<Removal> {
+  const { unusedForMs, dryRun, pulledOnly = false } = request;
   const paths = storePaths(deps.root);
   await makeStore(paths);
   return withStoreLock({ ...deps, paths }, new AbortController().signal, async () => {
     const old: ListedImage[] = [];
     for (const image of await listStored(deps.root)) {
       const isOld = deps.clock.now() - Date.parse(image.last_used_at) >= unusedForMs;
-      if (isOld && image.sandboxes === 0) old.push(image);
+      const isWanted = !pulledOnly || image.resolved !== undefined;
+      if (isOld && isWanted && image.sandboxes === 0) old.push(image);
     }
     const names = old.map(({ name }) => shortImageName(name));
     if (dryRun)
@@ -218,12 +226,16 @@ export async function pruneStored(deps: StoreDeps, { unusedForMs, dryRun }: Prun
     for (const { name } of old) await rm(nameFile(paths, name), { force: true });
     await sweepTemporary({ ...deps, paths });
     await sweepParts(deps.agent, paths, Number.POSITIVE_INFINITY);
-    return { names, freed_bytes: await collect(paths) };
+    const since = pulledOnly ? deps.clock.now() - MAKING_MS : Number.POSITIVE_INFINITY;
+    return { names, freed_bytes: await collect(paths, since) };
   });
 }
 
-/** Removes images, trees, disks and layers that no name leads to. Trees in use stay, and their disks. */
-async function collect(paths: StorePaths): Promise<number> {
+/**
+ * Removes images, trees, disks and layers that no name leads to. Trees in use stay, and their disks; and layers that were
+ * unpacked after `since` (ms since 1970), which may belong to a pull that has not ended.
+ */
+async function collect(paths: StorePaths, since = Number.POSITIVE_INFINITY): Promise<number> {
   const kept = new Set((await readNames(paths)).map(({ digest }) => digest));
   const images: StoredImage[] = [];
   for (const file of await entriesOf(paths.images)) {
@@ -242,7 +254,9 @@ async function collect(paths: StorePaths): Promise<number> {
   let freed = await collectDisks(paths);
   for (const layer of await entriesOf(paths.layers)) {
     if (layers.has(layer)) continue;
-    freed += await layerBytes(paths, `sha256:${layer}`);
+    const facts = await readLayer(paths, `sha256:${layer}`);
+    if (Date.parse(facts?.unpacked_at ?? '') > since) continue;
+    freed += facts?.bytes ?? 0;
     await discard(paths, join(paths.layers, layer));
   }
   return freed;
@@ -279,17 +293,4 @@ async function discard(
   await rename(folder, moved);
   if (await isNeeded(moved)) await rename(moved, folder);
   await rm(trash, { recursive: true, force: true });
-}
-
-export function noStoredImage(name: string): ServiceError {
-  return new ServiceError('not_found', `No image named ${name} found.`, {
-    remedy: 'List images with svc image list.',
-  });
-}
-
-function inUse(name: string, count: number): ServiceError {
-  const sandboxes = count === 1 ? 'a sandbox runs' : `${count} sandboxes run`;
-  return new ServiceError('conflict', `The image ${name} cannot be removed because ${sandboxes} on it.`, {
-    remedy: 'Destroy the sandboxes that use it. `svc sandbox list` shows them.',
-  });
 }

@@ -84,7 +84,7 @@ export async function putImage(
 
 function describe(image: ImageFacts, layers: readonly string[], facts: readonly LayerFacts[]): StoredImage {
   const { platform, config } = image;
-  const sum = (key: Exclude<keyof LayerFacts, 'private'>) =>
+  const sum = (key: Exclude<keyof LayerFacts, 'private' | 'unpacked_at'>) =>
     facts.reduce((total, fact) => total + fact[key], 0);
   const configDigest = image.configDigest ?? digestOf(JSON.stringify({ platform, config, layers }));
   const devices = sum('devices');

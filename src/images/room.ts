@@ -8,6 +8,8 @@ import { type RoomLimits, readLayer } from './image-store.ts';
 import type { StorePaths } from './store-paths.ts';
 import { entriesOf } from './store-records.ts';
 
+/** Why, in the details of an error. */
+export const NO_ROOM = 'image_store_full';
 /** How much is written between two looks at the file system. */
 const LOOK_BYTES = 32 * 1024 * 1024;
 
@@ -63,6 +65,7 @@ const sizeOf = (path: string) =>
 function noRoom(message: string, otherwise: string): ServiceError {
   return new ServiceError('resource_limit', message, {
     status: 507,
+    details: { reason: NO_ROOM },
     remedy: `Remove unused images with svc image prune, or ${otherwise}.`,
   });
 }

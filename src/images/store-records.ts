@@ -32,8 +32,8 @@ export interface StoredName {
   /** What the tag led to at its registry: the index where there is one. */
   resolved?: string;
   /**
-   * Whom the image is for. `private`: it was pulled with credentials, so only for starts that may use them. `shared`: an
-   * administrator pulled it for all, with later images of this name. Absent: for all, because nothing was proved to get it.
+   * Who may start on it. `private`: starts that may use credentials, with which it was pulled. `shared`: all, because an
+   * administrator pulled it, and later images of this name. Absent: all, because no credentials were used.
    */
   access?: 'private' | 'shared';
 }

@@ -27,7 +27,7 @@ export const ImagesConfig = section(
       0,
       0,
       1024 * 1024 * GIBIBYTE,
-      'Maximum size of all unpacked layers and disks in the store in bytes; 0 for no limit. Pulls, imports and disks that would pass it fail.',
+      'Maximum size of all unpacked layers and disks in the store in bytes; 0 for no limit. Pulls that would pass it first remove unused images that were pulled; then pulls, imports and disks fail.',
     ),
     keep_free_bytes: integer(
       GIBIBYTE,
@@ -72,6 +72,10 @@ export const ImagesConfig = section(
     spawn_wait: duration(
       '5m',
       'How long a spawn waits for the pull of its image. The spawn then fails and can be repeated; the pull continues.',
+    ),
+    retention: duration(
+      '0s',
+      'How long pulled images stay in the store that no sandbox uses; 0s means forever. Imported and tagged images stay.',
     ),
     pull_timeout: duration('15m', 'Timeout of a pull.'),
     concurrency: integer(3, 1, 32, 'Maximum number of layers that are fetched at once.'),

@@ -126,6 +126,11 @@ export const Sandbox = Type.Object(
     expires_at: Type.String({ format: 'date-time' }),
     metadata: Type.Record(Type.String({ pattern: '^[\\s\\S]*$' }), Type.String()),
     worker_id: Type.String({ description: 'The worker that runs it, or local.' }),
+    image_digest: Type.Optional(
+      Type.String({
+        description: 'Digest of the image of the image store that runs; absent for other roots.',
+      }),
+    ),
     owner_id: Type.Optional(Type.String()),
     template: Type.Optional(Type.String({ description: 'The template it was spawned from.' })),
     runtime_id: Type.Optional(

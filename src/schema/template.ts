@@ -1,11 +1,12 @@
 // Templates (docs/design/api.md#templates): named sources of sandboxes. `env` values are masked in responses.
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
+import { PULL_POLICIES } from './image-policy.ts';
 import { Env, Metadata, SpawnRequest } from './sandbox.ts';
 import { CommandLine, Cursor, Image } from './text-rules.ts';
 
 const { image: _image, template: _template, ...overrides } = SpawnRequest.properties;
-const { provider, memory_mb, vcpus, ttl, network, worker_id, worker_labels } = overrides;
+const { provider, memory_mb, vcpus, ttl, network, worker_id, worker_labels, pull } = overrides;
 
 export const TEMPLATE_NAME = '^[a-z0-9][a-z0-9._-]{0,62}$';
 
@@ -27,6 +28,7 @@ const facts = {
   network,
   worker_id,
   worker_labels,
+  pull,
   metadata: Type.Optional(Metadata),
   env: Type.Optional(Env),
   setup: Type.Optional(
@@ -79,6 +81,11 @@ export const Template = Type.Object(
     vcpus: Type.Integer(),
     ttl: Type.String(),
     network: Type.Optional(Type.Enum(['default', 'none'])),
+    pull: Type.Optional(
+      Type.Enum([...PULL_POLICIES], {
+        description: 'Whether spawns from it pull the image; absent: as images.pull says.',
+      }),
+    ),
     worker_id: Type.Optional(Type.String({ description: 'The only worker for sandboxes spawned from it.' })),
     worker_labels: texts('Labels that a worker needs for sandboxes spawned from it.'),
     metadata: texts('Labels of sandboxes spawned from it.'),

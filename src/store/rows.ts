@@ -13,6 +13,7 @@ export const SANDBOX_COLUMNS = [
   'state',
   'provider',
   'image',
+  'image_digest',
   'memory_mb',
   'vcpus',
   'network',
@@ -38,6 +39,7 @@ export const PATCHED_COLUMNS = [
   'state',
   'epoch',
   'image',
+  'image_digest',
   'memory_mb',
   'vcpus',
   'runtime_id',
@@ -49,6 +51,7 @@ export const PATCHED_COLUMNS = [
 ] as const satisfies readonly (keyof SandboxPatch)[];
 
 type Optional =
+  | 'image_digest'
   | 'owner_id'
   | 'template'
   | 'runtime_id'
@@ -69,6 +72,7 @@ export function toSandboxRow(record: SandboxRecord): SandboxRow {
     ...record,
     metadata: toPairs(record.metadata),
     env: toPairs(record.env),
+    image_digest: record.image_digest ?? null,
     owner_id: record.owner_id ?? null,
     template: record.template ?? null,
     runtime_id: record.runtime_id ?? null,
@@ -112,6 +116,7 @@ export function fromSandboxRow(row: SandboxRow): SandboxRecord {
     env: fromPairs(row.env),
     worker_id: row.worker_id,
   };
+  if (row.image_digest !== null) record.image_digest = row.image_digest;
   if (row.owner_id !== null) record.owner_id = row.owner_id;
   if (row.template !== null) record.template = row.template;
   if (row.runtime_id !== null) record.runtime_id = row.runtime_id;
@@ -171,18 +176,23 @@ export function fromKeyRow(row: KeyRow): KeyRecord {
   return Object.assign(Object.fromEntries(values) as unknown as KeyRecord, { scopes });
 }
 
-export type PrewarmedRow = Omit<PrewarmedRecord, 'runtime_id' | 'warnings' | 'replica_id'> & {
+export type PrewarmedRow = Omit<
+  PrewarmedRecord,
+  'image_digest' | 'runtime_id' | 'warnings' | 'replica_id'
+> & {
+  image_digest: string | null;
   runtime_id: string | null;
   replica_id: string | null;
   warnings: string;
 };
 
 export function toPrewarmedRow(warm: PrewarmedRecord): PrewarmedRow {
-  const { runtime_id = null, replica_id = null, warnings } = warm;
-  return { ...warm, runtime_id, replica_id, warnings: JSON.stringify(warnings) };
+  const { image_digest = null, runtime_id = null, replica_id = null, warnings } = warm;
+  return { ...warm, image_digest, runtime_id, replica_id, warnings: JSON.stringify(warnings) };
 }
 
 export function fromPrewarmedRow({
+  image_digest,
   runtime_id,
   replica_id,
   warnings,
@@ -190,6 +200,7 @@ export function fromPrewarmedRow({
 }: PrewarmedRow): PrewarmedRecord {
   return {
     ...rest,
+    ...(image_digest !== null && { image_digest }),
     ...(runtime_id !== null && { runtime_id }),
     ...(replica_id !== null && { replica_id }),
     warnings: parse(warnings) as string[],

@@ -45,6 +45,8 @@ export interface SandboxRecord {
   readonly provider: string;
   /** The requested values until `running`, then the actual ones. */
   readonly image: string;
+  /** Digest of the image of the store that runs; absent for other roots. */
+  readonly image_digest?: string;
   readonly memory_mb: number;
   readonly vcpus: number;
   readonly network: 'default' | 'none';
@@ -139,6 +141,7 @@ export type SandboxPatch = Partial<
     | 'state'
     | 'epoch'
     | 'image'
+    | 'image_digest'
     | 'memory_mb'
     | 'vcpus'
     | 'runtime_id'

@@ -1,6 +1,6 @@
 // Pulls from Debian's registry over TLS, with basic authentication and with tokens, into a store on this machine's disk.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
@@ -8,7 +8,8 @@ import { ConcurrencyLimit } from '../../src/domain/concurrency-limit.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { realHost } from '../../src/host/real-host.ts';
-import { findFor, pruneStored } from '../../src/images/image-store.ts';
+import { findFor, pruneStored, storedNames } from '../../src/images/image-store.ts';
+import { importImages } from '../../src/images/import.ts';
 import {
   type PullDeps,
   type PullEvent,
@@ -167,6 +168,30 @@ describeWith(['docker-registry', 'openssl'], 'a pull from a registry', () => {
     expect(again).toBe(0);
     registry = own;
     expect(await seenBy('team/tool:v1', false)).toBeUndefined();
+  });
+
+  it('removes unused images that it pulled before it fails for lack of room, and none that were imported', async () => {
+    await start();
+    await registry.put('team/old', image([BASE]), 'v1');
+    await registry.put(
+      'team/new',
+      image([tarArchive({ name: 'big', content: Buffer.alloc(3 * MEBIBYTE, 'new') })]),
+      'v1',
+    );
+    const folder = temporaryFolder();
+    writeFiles(folder, ociFiles({ layers: [TOP], name: 'own:1' }));
+    await importImages(deps.store, { source: folder, signal });
+    await pull('team/old:v1');
+    deps.store.room = { maxStoreBytes: 4 * MEBIBYTE, keepFreeBytes: 0 };
+    // It was pulled a moment ago, so it may be about to be used.
+    await expect(pull('team/new:v1')).rejects.toMatchObject({ status: 507 });
+    const old = Date.now() / 1000 - 7200;
+    for (const name of readdirSync(at('names'))) utimesSync(at('names', name), old, old);
+    const layer = at('layers', sha256(BASE), 'layer.json');
+    const facts = JSON.parse(readFileSync(layer, 'utf8'));
+    writeFileSync(layer, JSON.stringify({ ...facts, unpacked_at: new Date(old * 1000).toISOString() }));
+    await pull('team/new:v1');
+    expect(await storedNames(deps.store.root)).toEqual([`${registry.host}/team/new:v1`, 'own:1']);
   });
 
   it('fetches no layer for which the store has no room', async () => {

@@ -13,17 +13,22 @@ const PLACEMENT = {
 };
 const CLAIM = { scope: 'alice', key: 'k1', fingerprint: 'f1' };
 
+const DIGEST = `sha256:${'a'.repeat(64)}`;
+
 export function warm({ store, put }: Given): void {
   const ready = async (facts: Partial<PrewarmedRecord> = {}) => {
     const record = warmRecord(facts);
     await store().warm.reserve(record, NO_CAP);
-    const made = { ...record, state: 'ready' as const, runtime_id: 'r1', image: 'real', warnings: ['w'] };
+    const made = {
+      ...record,
+      ...{ state: 'ready' as const, runtime_id: 'r1', image: 'real', image_digest: DIGEST, warnings: ['w'] },
+    };
     expect(await store().warm.ready(made)).toBe(true);
     return made;
   };
   const take = (warmed: PrewarmedRecord, limits = NO_CAP, claim?: typeof CLAIM) => {
-    const { id, epoch, runtime_id = '', replica_id } = warmed;
-    const row = sandboxRecord({ id, epoch, runtime_id, state: 'running', owner_id: 'alice' });
+    const { id, epoch, runtime_id = '', image_digest = '', replica_id } = warmed;
+    const row = sandboxRecord({ id, epoch, runtime_id, image_digest, state: 'running', owner_id: 'alice' });
     return store().sandboxes.reserve({
       sandbox: row,
       limits,
@@ -73,7 +78,11 @@ export function warm({ store, put }: Given): void {
     const taken = await take(warmed, NO_CAP, CLAIM);
     expect(taken).toMatchObject({ kind: 'reserved', sandbox: { id: warmed.id, state: 'running' } });
     expect(await store().warm.all()).toEqual([]);
-    expect(await store().sandboxes.get(warmed.id)).toMatchObject({ owner_id: 'alice', runtime_id: 'r1' });
+    expect(await store().sandboxes.get(warmed.id)).toMatchObject({
+      owner_id: 'alice',
+      runtime_id: 'r1',
+      image_digest: DIGEST,
+    });
     expect((await store().sandboxes.countActive()).total).toBe(1);
     expect(await store().events.since(0, 10)).toHaveLength(1);
     expect(await take(await ready(), NO_CAP, CLAIM)).toMatchObject({ kind: 'replay', response: '{"id":1}' });

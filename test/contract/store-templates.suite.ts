@@ -16,7 +16,11 @@ export function templated({ store }: Given): void {
   it('keeps all fields, and returns copies', async () => {
     const full = await put({
       ...{ name: 'full', description: 'd', provider: 'userspace', network: 'none', prewarm: 3 },
-      ...{ worker_id: 'edge-1', worker_labels: { gpu: 'a100', 'example.com/zone': 'b' } },
+      ...{
+        pull: 'never' as const,
+        worker_id: 'edge-1',
+        worker_labels: { gpu: 'a100', 'example.com/zone': 'b' },
+      },
       metadata: Object.fromEntries([['__proto__', 'x']]),
       env: JSON.parse('{"__proto__":"y","A":"\\u0000"}'),
       setup: ["echo 'a'", 'b; -- c'],

@@ -23,6 +23,16 @@ export function reserving({ store, put }: Given): void {
     expect(await store().events.since(0, 10)).toEqual(stored);
   });
 
+  it('stores the digest of the image that runs, and none for other roots', async () => {
+    const image_digest = `sha256:${'0'.repeat(64)}`;
+    const { id, epoch } = await put();
+    expect(await store().sandboxes.get(id)).not.toHaveProperty('image_digest');
+    const patch = { state: 'running' as const, image_digest };
+    const moved = await store().sandboxes.transition({ id, epoch, from: ['creating'], patch, events: [] });
+    expect(moved?.sandbox.image_digest).toBe(image_digest);
+    expect(await store().sandboxes.get(id)).toMatchObject({ image_digest });
+  });
+
   it('stores warnings of the reservation and of the start', async () => {
     const warnings = ['memory_mb is 64.', '"[\\u0000'];
     const given = await put({ warnings });

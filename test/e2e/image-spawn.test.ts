@@ -69,10 +69,30 @@ describeWith(['root', 'busybox', 'unshare'], 'a spawn that pulls its image', () 
     expect(metrics).toContain('svc_image_pulls_total{outcome="pulled"} 1');
     expect(metrics).toContain('svc_image_pulls_total{outcome="failed"} 1');
     const asked = registry.requests.length;
+    // The failure is remembered for a moment.
+    const none = Array.from({ length: 5 }, () => client.spawn({ image: `${host}/team/none:1` }));
+    for (const { status } of await Promise.allSettled(none)) expect(status).toBe('rejected');
     const again = await client.spawn({ image: name() });
     expect(again.warnings).toBeUndefined();
     expect(registry.requests).toHaveLength(asked);
     expect((await client.admission({ image: name() })).image_state).toBe('present');
+  });
+
+  it('takes pull from the template, and shows what runs', async () => {
+    await start();
+    const template = await client.templates.create({ name: 'own', image: name(), pull: 'never' });
+    expect(template.pull).toBe('never');
+    await expect(client.templates.spawn('own')).rejects.toMatchObject({ code: 'not_found' });
+    const made = await client.templates.spawn('own', { pull: 'missing' });
+    expect(made.image_digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect((await client.get(made.id)).image_digest).toBe(made.image_digest);
+    expect((await client.templates.spawn('own')).image_digest).toBe(made.image_digest);
+    expect(await client.spawn({ image: 'host' })).not.toHaveProperty('image_digest');
+    await client.templates.update('own', { image: name() });
+    expect(await client.templates.get('own')).not.toHaveProperty('pull');
+    await expect(
+      client.templates.create({ name: 'other', image: name(), pull: 'always' }),
+    ).rejects.toMatchObject({ code: 'bad_request' });
   });
 
   it('asks the registry at each spawn with always, and takes the image that the tag leads to now', async () => {

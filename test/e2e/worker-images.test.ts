@@ -84,7 +84,8 @@ describeWith(['bwrap', 'busybox'], 'a spawn of an image', () => {
     const image = `${registry.host}/team/tool:1`;
     const request = { provider: 'userspace', image, worker_id: 'w3' };
     const made = await client.spawn(request);
-    expect(made).toMatchObject({ worker_id: 'w3', image, state: 'running' });
+    const image_digest = expect.stringMatching(/^sha256:[0-9a-f]{64}$/);
+    expect(made).toMatchObject({ worker_id: 'w3', image, image_digest, state: 'running' });
     expect(made.warnings?.[0]).toMatch(/^Image \S+ was pulled by worker w3 in \d+\.\d s\.$/);
     await client.destroy(made.id);
     const again = await client.spawn(request);

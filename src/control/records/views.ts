@@ -48,6 +48,7 @@ function plainView(from: Sandbox | SandboxRecord): Sandbox {
     metadata: from.metadata,
     worker_id: from.worker_id,
   };
+  if (from.image_digest !== undefined) view.image_digest = from.image_digest;
   if (from.owner_id !== undefined) view.owner_id = from.owner_id;
   if (from.template !== undefined) view.template = from.template;
   if (from.ended_at !== undefined) view.ended_at = from.ended_at;

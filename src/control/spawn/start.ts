@@ -114,10 +114,11 @@ async function running(
   created: Started,
 ): Promise<Sandbox | undefined> {
   const { row } = plan;
-  const { runtime_id, image, memory_mb, vcpus } = created;
+  const { runtime_id, image, image_digest, memory_mb, vcpus } = created;
   const warnings = keptWarnings([...plan.warnings, ...created.warnings, ...(created.notes ?? [])]);
   const changed = warnings.length === 0 ? {} : { warnings };
-  const patch = { state: 'running', runtime_id, image, memory_mb, vcpus, ...changed } as const;
+  const digest = image_digest === undefined ? {} : { image_digest };
+  const patch = { state: 'running', runtime_id, image, ...digest, memory_mb, vcpus, ...changed } as const;
   const after = { ...row, ...patch };
   const change: Transition = {
     id: row.id,

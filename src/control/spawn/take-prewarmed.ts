@@ -1,6 +1,7 @@
 // Takes a prewarmed sandbox for a spawn. Admission, the change of owner and `running` are one transaction, so that a
 // crash leaves either a prewarmed sandbox or a sandbox, and none is given twice.
 import { type AdmissionLimits, isPlaceless } from '../../domain/admission.ts';
+import { defined } from '../../domain/defined.ts';
 import { keptWarnings } from '../../domain/differences.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { prewarmShape } from '../../domain/prewarm-shape.ts';
@@ -138,8 +139,8 @@ async function givenDeadline(
 }
 
 function claimedRow({ row, warnings }: SpawnPlan, { row: warm }: PrewarmEntry): SandboxRecord {
-  const { id, epoch, image, memory_mb, vcpus, runtime_id, worker_id } = warm;
-  const runtime = runtime_id === undefined ? {} : { runtime_id };
+  const { id, epoch, image, image_digest, memory_mb, vcpus, runtime_id, worker_id } = warm;
+  const runtime = defined({ runtime_id, image_digest });
   // Those of the plan are about this host.
   const differs = keptWarnings([...(worker_id === LOCAL_WORKER ? warnings : []), ...warm.warnings]);
   const changed = differs.length === 0 ? {} : { warnings: differs };

@@ -5,6 +5,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { checkEnv, execArgv } from '../../domain/exec-request.ts';
 import { parseImage } from '../../domain/image.ts';
+import { imagePolicy } from '../../domain/image-policy.ts';
 import { refuseMasked } from '../../domain/template.ts';
 import { boundedLifeMs } from '../../domain/ttl.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
@@ -37,7 +38,8 @@ export function templateFacts(request: TemplateUpdate, rules: TemplateRules): Te
   checkEnv(env);
   refuseMasked(env);
   for (const command of setup) execArgv({ command });
-  const { worker_id, worker_labels = {} } = request;
+  const { worker_id, worker_labels = {}, pull } = request;
+  imagePolicy(settings.pull, pull);
   const { maxPrewarm } = settings;
   if (prewarm > maxPrewarm)
     throw new ServiceError('resource_limit', 'prewarm is over the maximum.', {
@@ -53,6 +55,7 @@ export function templateFacts(request: TemplateUpdate, rules: TemplateRules): Te
     ttl: formatDuration(boundedLifeMs(request.ttl, settings.ttlMs, settings.ownerLimits)),
     network,
     worker_id,
+    pull,
     worker_labels,
     metadata,
     env,

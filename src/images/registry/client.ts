@@ -168,6 +168,24 @@ export class RegistryClient {
   }
 }
 
+/** The first client that answers, which comes first afterwards. The failure of the last one counts: the registry itself. */
+export async function firstOf<T>(
+  clients: readonly RegistryClient[],
+  signal: AbortSignal,
+  ask: (client: RegistryClient) => Promise<T>,
+): Promise<[T, readonly RegistryClient[]]> {
+  let failure: unknown;
+  for (const [at, client] of clients.entries()) {
+    try {
+      return [await ask(client), clients.slice(at)];
+    } catch (error) {
+      signal.throwIfAborted();
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
 /** Mirrors may have images below a path. */
 const topOf = (base: URL) => new URL('/v2/', base);
 

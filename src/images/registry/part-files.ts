@@ -8,7 +8,7 @@ import { entriesOf } from '../store-records.ts';
 
 const PAUSE_MS = 200;
 const ENDING = '.part';
-/** Of bytes that came with credentials: pulls without them do not continue these. */
+/** The ending where credentials may have been needed: pulls without them do not continue these files. */
 const PRIVATE_ENDING = `.private${ENDING}`;
 
 export interface PartFile {

@@ -6,8 +6,10 @@ import { completeImageName, type ImageReference, parseImageReference } from '../
 import { withTimeout } from '../../domain/timeout.ts';
 import { OWN_PLATFORM } from '../archive-images.ts';
 import type { Descriptor } from '../documents.ts';
-import { type FoundImage, findStored, noStoredImage, type StoreDeps } from '../image-store.ts';
+import { noStoredImage } from '../image-faults.ts';
+import { type FoundImage, findStored, type StoreDeps } from '../image-store.ts';
 import { hasLayer, openStored, type Putting, putImage, putLayer } from '../put-image.ts';
+import { withRoom } from '../retention.ts';
 import { requireRoom } from '../room.ts';
 import { withTemporary } from '../store-lock.ts';
 import { makeStore, storePaths } from '../store-paths.ts';
@@ -15,7 +17,7 @@ import type { StoredName } from '../store-records.ts';
 import { asDiskFull } from '../unpack.ts';
 import { checkAllowed, endpointsFor, type RegistrySettings } from './allowed.ts';
 import { fetchBlob } from './blobs.ts';
-import { RegistryClient } from './client.ts';
+import { firstOf, RegistryClient } from './client.ts';
 import { type ConnectionDeps, RegistryConnections } from './connections.ts';
 import { readCredentials } from './credentials.ts';
 import { asInvalidImage, imageTooLarge, pullTimedOut } from './faults.ts';
@@ -150,28 +152,10 @@ async function pullFrom(deps: PullDeps, request: PullRequest, source: Source): P
   });
   if (!image && source.known) return unchanged(deps, request, source.known);
   if (!image) throw noStoredImage(request.image);
-  const fetchedBytes = await storeImage(deps, request, { image, clients });
+  const fetchedBytes = await withRoom(store, () => storeImage(deps, request, { image, clients }));
   const found = await findStored(store.root, request.image, store.clock.now());
   if (!found) throw noStoredImage(request.image);
   return { found, fetchedBytes, isUnchanged: false };
-}
-
-/** The first client that answers, which comes first afterwards. The failure of the last one counts: the registry itself. */
-async function firstOf<T>(
-  clients: readonly RegistryClient[],
-  signal: AbortSignal,
-  ask: (client: RegistryClient) => Promise<T>,
-): Promise<[T, readonly RegistryClient[]]> {
-  let failure: unknown;
-  for (const [at, client] of clients.entries()) {
-    try {
-      return [await ask(client), clients.slice(at)];
-    } catch (error) {
-      signal.throwIfAborted();
-      failure = error;
-    }
-  }
-  throw failure;
 }
 
 interface Fetching {

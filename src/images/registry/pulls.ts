@@ -23,6 +23,8 @@ const MOST_PULLS = 32;
 const CHECKED_MS = 30_000;
 const MOST_CHECKED = 1000;
 const AGAIN_MS = 10_000;
+/** How long a failure answers further starts, so that many of them do not make as many requests. */
+const FAILED_MS = 5000;
 
 export interface PullsDeps extends PullDeps {
   /** images.pull, the most that starts may do here. */
@@ -50,6 +52,7 @@ export class ImagePulls implements PullReports {
   readonly #held = new Map<string, number>();
   /** When a registry was asked about a name, by monotonic time. */
   readonly #checked = new Map<string, number>();
+  readonly #failed = new Map<string, { error: unknown; at: number }>();
   readonly #stop = new AbortController();
   onPulled: ((report: PullReport) => void) | undefined;
 
@@ -85,6 +88,7 @@ export class ImagePulls implements PullReports {
     const began = store.clock.monotonic();
     const { image, account } = wish;
     const who = pulledFor(wish);
+    this.#refuseFailed(checkedKey(image, who));
     const work = this.pull({ image, account, pull: policy, for: who }, signal);
     const pulled = await orAfter(store.clock, spawnWaitMs, work, () => {
       throw stillPulling(image);
@@ -107,6 +111,11 @@ export class ImagePulls implements PullReports {
 
   get #isStopped(): boolean {
     return this.#stop.signal.aborted;
+  }
+
+  #refuseFailed(key: string): void {
+    const known = this.#failed.get(key);
+    if (known && this.#deps.store.clock.monotonic() - known.at < FAILED_MS) throw known.error;
   }
 
   /** A digest never changes what it names, and a tag was asked about a moment ago. */
@@ -138,6 +147,7 @@ export class ImagePulls implements PullReports {
     const { clock } = this.#deps.store;
     const { account, ...request } = wish;
     const began = clock.monotonic();
+    const name = checkedKey(wish.image, wish.for);
     this.#hold(account, 1);
     const onEvent = (event: PullEvent) => {
       for (const watch of watchers) watch(event);
@@ -148,10 +158,12 @@ export class ImagePulls implements PullReports {
     };
     try {
       const pulled = await pullImage(this.#deps, { ...request, signal: this.#stop.signal, onEvent });
-      this.#note(checkedKey(wish.image, wish.for));
+      remember(this.#checked, name, clock.monotonic());
+      this.#failed.delete(name);
       report(pulled, undefined);
       return pulled;
     } catch (error) {
+      if (!this.#isStopped) remember(this.#failed, name, { error, at: clock.monotonic() });
       report(undefined, error);
       throw error;
     } finally {
@@ -160,19 +172,20 @@ export class ImagePulls implements PullReports {
     }
   }
 
-  #note(key: string): void {
-    this.#checked.delete(key);
-    this.#checked.set(key, this.#deps.store.clock.monotonic());
-    const [oldest] = this.#checked.keys();
-    if (this.#checked.size > MOST_CHECKED && oldest !== undefined) this.#checked.delete(oldest);
-  }
-
   #hold(account: string | undefined, change: number): void {
     if (account === undefined) return;
     const count = (this.#held.get(account) ?? 0) + change;
     if (count === 0) this.#held.delete(account);
     else this.#held.set(account, count);
   }
+}
+
+/** Keeps the newest. */
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MOST_CHECKED && oldest !== undefined) map.delete(oldest);
 }
 
 const pulledFor = ({ private_images }: ImageWish): PulledFor => (private_images ? 'trusted' : 'anyone');

@@ -2,10 +2,10 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { completeImageName, shortImageName } from '../../domain/image-name.ts';
 import { OWN_PLATFORM } from '../../images/archive-images.ts';
+import { noStoredImage } from '../../images/image-faults.ts';
 import {
   type ListedImage,
   listStored,
-  noStoredImage,
   type PruneRequest,
   pruneStored,
   removeStored,

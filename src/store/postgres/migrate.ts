@@ -16,6 +16,7 @@ import { ROLES } from './migrations/0021-roles.ts';
 import { TICKETS } from './migrations/0022-tickets.ts';
 import { PREWARMED_CLAIMS } from './migrations/0023-prewarmed-claims.ts';
 import { SHARED_TIME } from './migrations/0024-shared-time.ts';
+import { IMAGE_DIGESTS } from './migrations/0025-image-digests.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -46,6 +47,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 23, works_with: 23, sql: PREWARMED_CLAIMS },
   // Older programs would stamp rows by the clocks of their machines.
   { version: 24, works_with: 24, sql: SHARED_TIME },
+  { version: 25, works_with: 24, sql: IMAGE_DIGESTS },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

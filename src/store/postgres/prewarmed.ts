@@ -11,7 +11,7 @@ import { encodeJson } from './text.ts';
 import type { Work } from './work.ts';
 
 const COLUMNS =
-  'id, epoch, state, template, shape, provider, image, memory_mb, vcpus, network, runtime_id, warnings, created_at, worker_id, replica_id';
+  'id, epoch, state, template, shape, provider, image, image_digest, memory_mb, vcpus, network, runtime_id, warnings, created_at, worker_id, replica_id';
 
 const GET: Statement = { name: 'warm', text: `SELECT ${COLUMNS} FROM warm_sandboxes WHERE id = $1` };
 const ALL: Statement = {
@@ -29,7 +29,7 @@ const RESERVE: Statement = {
   name: 'warm-reserve',
   text: 'SELECT svc_reserve_warm_23($1::jsonb, $2, $3, $4, $5, $6, $7) AS done',
 };
-const READY: Statement = { name: 'warm-ready', text: 'SELECT svc_warm_ready_23($1::jsonb, $2, $3) AS done' };
+const READY: Statement = { name: 'warm-ready', text: 'SELECT svc_warm_ready_25($1::jsonb, $2, $3) AS done' };
 /** A repetition that overtakes its first attempt claims another; the maker then puts the first one back. */
 const TAKE: Statement = {
   name: 'warm-take',

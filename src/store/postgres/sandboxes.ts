@@ -30,7 +30,7 @@ const RESERVE: Statement = {
 /** The same for a prewarmed sandbox, which must be as its taker claimed it. */
 const RESERVE_WARM: Statement = {
   name: 'sandbox-reserve-warm',
-  text: RESERVE.text.replace('svc_reserve_22', 'svc_reserve_claimed_23'),
+  text: RESERVE.text.replace('svc_reserve_22', 'svc_reserve_claimed_25'),
 };
 /** The row is as the change says, or this very change made it: then it is written again with the same values. */
 const TRANSITION: Statement = {

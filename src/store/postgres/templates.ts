@@ -8,7 +8,7 @@ import { encodeJson } from './text.ts';
 import type { Work } from './work.ts';
 
 const COLUMNS = `owner_id, name, version, description, image, provider, memory_mb, vcpus, ttl, network, worker_id,
-  worker_labels, metadata, env, setup, prewarm, created_at, updated_at`;
+  worker_labels, metadata, env, setup, prewarm, pull, created_at, updated_at`;
 /** The owner of a shared one. */
 const NOBODY = '';
 
@@ -38,11 +38,11 @@ const PREWARMED: Statement = {
 };
 const CREATE: Statement = {
   name: 'template-create',
-  text: 'SELECT kind, present, of_owner FROM svc_create_template_18($1::jsonb, $2, $3, $4, $5)',
+  text: 'SELECT kind, present, of_owner FROM svc_create_template_25($1::jsonb, $2, $3, $4, $5)',
 };
 const REPLACE: Statement = {
   name: 'template-replace',
-  text: `SELECT kind, stale_version, ${COLUMNS} FROM svc_replace_template_18($1::jsonb, $2::jsonb, $3, $4)`,
+  text: `SELECT kind, stale_version, ${COLUMNS} FROM svc_replace_template_25($1::jsonb, $2::jsonb, $3, $4)`,
 };
 const DELETE: Statement = {
   name: 'template-delete',

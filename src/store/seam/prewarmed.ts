@@ -13,6 +13,8 @@ export interface PrewarmedRecord {
   shape: string;
   provider: string;
   image: string;
+  /** Digest of the image of the store that runs. */
+  image_digest?: string;
   memory_mb: number;
   vcpus: number;
   network: 'default' | 'none';

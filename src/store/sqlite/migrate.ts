@@ -26,6 +26,7 @@ import { ROLES } from './migrations/0021-roles.ts';
 import { TICKETS } from './migrations/0022-tickets.ts';
 import { PREWARMED_CLAIMS } from './migrations/0023-prewarmed-claims.ts';
 import { SHARED_TIME } from './migrations/0024-shared-time.ts';
+import { IMAGE_DIGESTS } from './migrations/0025-image-digests.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -52,6 +53,7 @@ const MIGRATIONS: readonly string[] = [
   TICKETS,
   PREWARMED_CLAIMS,
   SHARED_TIME,
+  IMAGE_DIGESTS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

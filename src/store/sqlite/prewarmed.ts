@@ -17,6 +17,7 @@ const COLUMNS = [
   'shape',
   'provider',
   'image',
+  'image_digest',
   'memory_mb',
   'vcpus',
   'network',
@@ -33,7 +34,7 @@ export function warmStore(db: Database, work: Executor): PrewarmedStore {
   const get = db.prepare<[string], PrewarmedRow>(`${select} WHERE id = ?`);
   const all = db.prepare<[], PrewarmedRow>(`${select} ORDER BY created_at, id`);
   const ready = db.prepare(
-    `UPDATE warm_sandboxes SET state = 'ready', image = @image, memory_mb = @memory_mb, vcpus = @vcpus,
+    `UPDATE warm_sandboxes SET state = 'ready', image = @image, image_digest = @image_digest, memory_mb = @memory_mb, vcpus = @vcpus,
        runtime_id = @runtime_id, warnings = @warnings, replica_id = NULL
      WHERE id = @id AND epoch = @epoch AND state = 'starting' AND replica_id IS @replica_id`,
   );

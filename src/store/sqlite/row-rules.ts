@@ -2,6 +2,7 @@
 // a number that no caller could have sent. What a backend reports (images, runtime ids) is bounded in size alone.
 import { ACTOR_PATTERN } from '../../schema/actor.ts';
 import { WORKER_ID } from '../../schema/config-kinds.ts';
+import { IMAGE_DIGEST, PULL_POLICIES } from '../../schema/image-policy.ts';
 import { KEY_ID, KEY_NAME, KEY_SCOPES } from '../../schema/key.ts';
 import { END_REASONS, LONGEST_WARNING, MOST_WARNINGS } from '../../schema/sandbox.ts';
 import { SANDBOX_STATES } from '../../schema/sandbox-states.ts';
@@ -39,6 +40,7 @@ const maps = {
   metadata: pairs({ key: '^[\\s\\S]{0,64}$', mostOfValue: KIB, most: 64 }),
   env: pairs({ key: '^[A-Za-z_][A-Za-z0-9_]{0,255}$', mostOfValue: 131_000, most: 256 }),
 };
+const image_digest = optional(fits(IMAGE_DIGEST, 'is not the digest of an image'));
 const warnings = names(10_000, 64 * KIB);
 const runtime_id = optional(text(4 * KIB, 1));
 const room = count(0, 1_000_000_000);
@@ -62,6 +64,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       state: oneOf(SANDBOX_STATES),
       provider,
       ...shape,
+      image_digest,
       network,
       ...maps,
       worker_id: workerId,
@@ -129,6 +132,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       ...maps,
       setup: names(64, 65_536),
       prewarm: count(0, 1000),
+      pull: optional(oneOf(PULL_POLICIES)),
       created_at: stamp,
       updated_at: stamp,
     },
@@ -143,6 +147,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       shape: text(256, 1),
       provider,
       ...shape,
+      image_digest,
       network,
       runtime_id,
       warnings,

@@ -27,9 +27,10 @@ const FACTS = [
   'env',
   'setup',
   'prewarm',
+  'pull',
 ] as const satisfies readonly (keyof TemplateFacts)[];
 const COLUMNS = ['owner_id', 'name', 'version', ...FACTS, 'created_at', 'updated_at'];
-const OPTIONAL = ['description', 'provider', 'network', 'worker_id'] as const;
+const OPTIONAL = ['description', 'provider', 'network', 'worker_id', 'pull'] as const;
 
 type FactsRow = { [K in (typeof FACTS)[number]]: string | number | null };
 /** The owner of a shared one. */
@@ -118,6 +119,7 @@ function toRow(facts: TemplateFacts): FactsRow {
     provider = null,
     network = null,
     worker_id = null,
+    pull = null,
     image,
     memory_mb,
     vcpus,
@@ -140,6 +142,7 @@ function toRow(facts: TemplateFacts): FactsRow {
     env,
     setup,
     prewarm,
+    pull,
   };
 }
 

@@ -69,4 +69,16 @@ export const IMAGE_RULES = rulesOf('images', [
     production: 'error',
     check: ({ config: { images } }) => findingIf(mirrorUrls(images).some((url) => !URL.canParse(url))),
   },
+  {
+    id: 'SVC715',
+    key: 'images.docker_config',
+    title: 'Callers without a key can use the credentials for registries.',
+    why: 'Spawns pull images with these credentials, so everyone who can reach the port can run and read private images.',
+    remedy: 'Set auth.enabled to true, or set images.pull to never and pull images with svc image pull.',
+    example: 'images:\n  docker_config: /etc/svc/docker.json\n  pull: never\n',
+    level: 'warning',
+    production: 'warning',
+    check: ({ config: { auth, images } }) =>
+      findingIf(!auth.enabled && images.docker_config !== '' && images.pull !== 'never'),
+  },
 ]);
