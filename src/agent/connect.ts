@@ -33,8 +33,11 @@ function portArguments(port: number): WireWriter {
   throw new ServiceError('bad_request', 'The port is not between 1 and 65535.');
 }
 
-/** Errors reach whoever listens; with nobody listening they do not end the process. */
-function tunnel(stream: AgentStream<undefined>): Duplex {
+/**
+ * A stream that carries a connection in both directions. Errors reach whoever listens; with nobody listening they do not end the
+ * process.
+ */
+export function tunnel(stream: AgentStream<undefined>): Duplex {
   let isFinished = false;
   // Only the peer's EOF is an end; a lost session is an error, and `result` brings it.
   const onEnd = () => {

@@ -1,5 +1,6 @@
 // SandboxIo: all that can be done inside a running sandbox. `agent/session.ts` implements it over svc-agent;
 // remote backends implement it over HTTP. Types only.
+
 import type { Duplex, Readable } from 'node:stream';
 import type { Hold } from '../domain/byte-ledger.ts';
 import type { FileInfo } from '../schema/file.ts';
@@ -101,6 +102,33 @@ export interface SandboxFiles {
   remove(path: string, recursive: boolean, signal?: AbortSignal): Promise<void>;
 }
 
+/** Who connected, as the sandbox reports it. */
+export interface GateOrigin {
+  /** User inside the sandbox; undefined when the agent did not find the socket, for example after the program has ended. */
+  uid: number | undefined;
+  /** The port of the program's socket. */
+  peerPort: number;
+}
+
+export interface GateConnection {
+  origin: GateOrigin;
+  /** Bytes of the program. Destroying it resets the program's connection. */
+  socket: Duplex;
+}
+
+export interface SandboxGate {
+  /**
+   * Opens the proxy port on the loopback of the sandbox; 0 closes it. Idempotent: connections that wait at an open port stay. It
+   * stays open after this session. False: another program has the port.
+   */
+  open(port: number): Promise<boolean>;
+  /**
+   * Waits for the next connection, first come, first served; there is no limit of time. Rejects when `signal` aborts, which also
+   * resets a connection that came, and when the session ends. `resource_limit` with 256 open or awaited.
+   */
+  accept(signal?: AbortSignal): Promise<GateConnection>;
+}
+
 export interface SandboxIo {
   /** Absent where an exec may have no `body`. */
   keepsKeys?: true;
@@ -116,6 +144,8 @@ export interface SandboxIo {
   files: SandboxFiles;
   /** A TCP connection to the sandbox's own loopback. `unavailable` when nothing listens. */
   connect(port: number, signal?: AbortSignal): Promise<Duplex>;
+  /** Connections of programs that leave the sandbox (gate.ts). Absent on workers' hosts, and with agents of earlier versions. */
+  gate?: SandboxGate;
   console(options: { lines: number; follow: boolean }, signal?: AbortSignal): AsyncIterable<string>;
   ping(signal?: AbortSignal): Promise<void>;
   /**
@@ -144,7 +174,7 @@ export interface PoolUser {
 }
 
 /** The sandbox as one tenant sees it: all is done with its uid, and other tenants' execs, ports and files do not exist. */
-export interface UserIo extends Omit<SandboxIo, 'as' | 'relay'> {
+export interface UserIo extends Omit<SandboxIo, 'as' | 'relay' | 'gate'> {
   /** Makes the home, 0700 and the tenant's. Idempotent. */
   enter(signal?: AbortSignal): Promise<void>;
   /** Ends every process of the tenant and removes all it left. Idempotent; `conflict` when something would not end. */

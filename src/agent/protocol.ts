@@ -20,6 +20,8 @@ export const NONCE_BYTES = 16;
 export const ARGUMENTS_MAX = 2 * 1024 * 1024;
 export const STREAMS_MAX = 256;
 export const CALLS_MAX = 1024;
+/** Connections out of the sandbox, open and awaited. */
+export const ACCEPTS_MAX = 256;
 
 export const TYPE = {
   HELLO: 1,
@@ -46,6 +48,7 @@ export const KIND = {
   execs: 7,
   connect: 8,
   console: 9,
+  accept: 10,
 } as const;
 
 export const METHOD = {
@@ -61,11 +64,12 @@ export const METHOD = {
   shutdown: 10,
   enter: 11,
   leave: 12,
+  gate: 13,
   deadline: 18,
 } as const;
 
 /** Bits of what a WELCOME announces. */
-export const CAPABILITY = { deadlines: 1 } as const;
+export const CAPABILITY = { deadlines: 1, gate: 2 } as const;
 
 /** "No end" of a deadline. */
 export const NO_END = 0xffff_ffff_ffff_ffffn;

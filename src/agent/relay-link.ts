@@ -14,6 +14,7 @@ import {
   CAPABILITY,
   DATA_MAX,
   FOR_USER,
+  KIND,
   METHOD,
   STREAMS_MAX,
   TYPE,
@@ -32,8 +33,11 @@ const LOOK_MS = 5000;
 /** Arguments that wait for their OPEN or CALL. */
 const PARTS_MAX = 2 * ARGUMENTS_MAX;
 /** They concern the entire sandbox, which belongs to its worker. */
-const WORKER_ONLY: readonly number[] = [METHOD.seed, METHOD.shutdown, METHOD.deadline];
-const NOT_FOR_HOSTS = CAPABILITY.deadlines;
+const WORKER_ONLY: Record<number, readonly number[]> = {
+  [TYPE.CALL]: [METHOD.seed, METHOD.shutdown, METHOD.deadline, METHOD.gate],
+  [TYPE.OPEN]: [KIND.accept],
+};
+const NOT_FOR_HOSTS = CAPABILITY.deadlines | CAPABILITY.gate;
 
 export interface RelayLinkDeps {
   stream: Duplex;
@@ -166,7 +170,7 @@ export class RelayLink {
     if (payload.length === 0 || this.#relayed.has(id) || sizeOf(parts) + payload.length - 1 > ARGUMENTS_MAX)
       throw new AgentFault('malformed OPEN');
     const isCall = type === TYPE.CALL;
-    const isTheirs = !isCall || !WORKER_ONLY.includes((payload[0] as number) & ~FOR_USER);
+    const isTheirs = !WORKER_ONLY[type]?.includes((payload[0] as number) & ~FOR_USER);
     const relayed = isTheirs && !this.#isFull(isCall) ? this.#borrow(id, isCall) : undefined;
     for (const part of parts) relayed?.send(TYPE.PART, part);
     if (relayed) relayed.send(type, payload);

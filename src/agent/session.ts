@@ -5,8 +5,10 @@ import type { Logger } from '../domain/ports.ts';
 import { AgentFault, sandboxLost } from './fault.ts';
 import { FrameParser } from './frame.ts';
 import { FrameWriter } from './frame-writer.ts';
+import { sandboxGate } from './gate.ts';
 import { type HandshakeDeps, type OpenedWire, openWire } from './handshake.ts';
 import type { AgentIo } from './io.ts';
+import { CAPABILITY } from './protocol.ts';
 import { Relay } from './relay.ts';
 import { Requests } from './requests.ts';
 import { sandboxIo } from './sandbox-io.ts';
@@ -31,6 +33,7 @@ export async function openSession(deps: SessionDeps, signal?: AbortSignal): Prom
   return {
     ...sandboxIo(requests, capabilities),
     as: (user) => userIo(requests, user, { closed, capabilities }),
+    ...(capabilities & CAPABILITY.gate && { gate: sandboxGate(requests) }),
     seed: (order, signal) => seedGuest(requests, order, signal),
     relay: (stream, draining) => session.relay.serve(stream, draining),
     close: () => session.close(),

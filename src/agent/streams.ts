@@ -4,7 +4,16 @@ import { ServiceError } from '../domain/errors.ts';
 import type { ErrorCode } from '../schema/error.ts';
 import { AgentFault } from './fault.ts';
 import type { FrameWriter } from './frame-writer.ts';
-import { ARGUMENTS_MAX, CALLS_MAX, FOR_USER, PAYLOAD_MAX, STREAMS_MAX, TYPE } from './protocol.ts';
+import {
+  ACCEPTS_MAX,
+  ARGUMENTS_MAX,
+  CALLS_MAX,
+  FOR_USER,
+  KIND,
+  PAYLOAD_MAX,
+  STREAMS_MAX,
+  TYPE,
+} from './protocol.ts';
 import type { StreamRequest } from './request.ts';
 import { AgentStream } from './stream.ts';
 import { WireWriter } from './wire.ts';
@@ -14,6 +23,10 @@ interface Listener {
   fail(reason: unknown): void;
 }
 
+/** The budgets of the agent: one for each of these. */
+const MOST = { stream: STREAMS_MAX, call: CALLS_MAX, accept: ACCEPTS_MAX };
+type Budget = keyof typeof MOST;
+
 /** A stream of another host that this session carries. */
 interface Borrower extends Listener {
   id: number;
@@ -21,8 +34,8 @@ interface Borrower extends Listener {
 
 export class Streams {
   readonly #frames: FrameWriter;
-  readonly #open = new Map<number, { listener: Listener; isCall: boolean }>();
-  #calls = 0;
+  readonly #open = new Map<number, { listener: Listener; budget: Budget }>();
+  readonly #counts: Record<Budget, number> = { stream: 0, call: 0, accept: 0 };
   #lastId = 0;
   #over: ServiceError | undefined;
 
@@ -48,9 +61,10 @@ export class Streams {
 
   /** Gives `borrower` a number of its own, until the agent's last frame. False: too many are open, or the session is over. */
   borrow(borrower: Borrower, isCall: boolean): boolean {
-    if (this.#over || this.#isFull(isCall)) return false;
+    const budget = isCall ? 'call' : 'stream';
+    if (this.#over || this.#isFull(budget)) return false;
     borrower.id = this.#freeId();
-    this.#add(borrower.id, borrower, isCall);
+    this.#add(borrower.id, borrower, budget);
     return true;
   }
 
@@ -60,7 +74,7 @@ export class Streams {
     if (!entry) throw new AgentFault(`frame type ${type} on unknown stream ${id}`);
     if (!entry.listener.accept(type, payload)) return;
     this.#open.delete(id);
-    if (entry.isCall) this.#calls -= 1;
+    this.#counts[entry.budget] -= 1;
   }
 
   /** Fails all streams, also those opened later. */
@@ -74,7 +88,7 @@ export class Streams {
   /** The kind and its arguments, or the reason why nothing can be sent now. */
   #prepare(request: StreamRequest<unknown>): Buffer {
     if (this.#over) throw this.#over;
-    if (this.#isFull(request.type === TYPE.CALL))
+    if (this.#isFull(budgetOf(request)))
       throw refused(
         'resource_limit',
         'Too many operations at once in this sandbox.',
@@ -94,7 +108,7 @@ export class Streams {
 
   /** Arguments that do not fit into a frame go ahead in PARTs. */
   #send<T>(stream: AgentStream<T>, request: StreamRequest<T>, args: Buffer): void {
-    this.#add(stream.id, stream, request.type === TYPE.CALL);
+    this.#add(stream.id, stream, budgetOf(request));
     const code = request.uid === undefined ? request.code : request.code | FOR_USER;
     let at = 0;
     for (; args.length - at > PAYLOAD_MAX - 1; at += PAYLOAD_MAX) {
@@ -103,14 +117,13 @@ export class Streams {
     this.#frames.send(request.type, stream.id, Buffer.concat([Buffer.from([code]), args.subarray(at)]));
   }
 
-  #isFull(isCall: boolean): boolean {
-    const streams = this.#open.size - this.#calls;
-    return this.#frames.isBusy || (isCall ? this.#calls >= CALLS_MAX : streams >= STREAMS_MAX);
+  #isFull(budget: Budget): boolean {
+    return this.#frames.isBusy || this.#counts[budget] >= MOST[budget];
   }
 
-  #add(id: number, listener: Listener, isCall: boolean): void {
-    this.#open.set(id, { listener, isCall });
-    if (isCall) this.#calls += 1;
+  #add(id: number, listener: Listener, budget: Budget): void {
+    this.#open.set(id, { listener, budget });
+    this.#counts[budget] += 1;
   }
 
   #freeId(): number {
@@ -119,6 +132,11 @@ export class Streams {
     } while (this.#open.has(this.#lastId));
     return this.#lastId;
   }
+}
+
+function budgetOf({ type, code }: StreamRequest<unknown>): Budget {
+  if (type === TYPE.CALL) return 'call';
+  return code === KIND.accept ? 'accept' : 'stream';
 }
 
 function refused(code: ErrorCode, message: string, remedy: string): ServiceError {

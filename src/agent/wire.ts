@@ -84,6 +84,10 @@ export class WireReader {
     return this.#bytes.readUInt8(this.#advance(1));
   }
 
+  u16(): number {
+    return this.#bytes.readUInt16LE(this.#advance(2));
+  }
+
   u32(): number {
     return this.#bytes.readUInt32LE(this.#advance(4));
   }

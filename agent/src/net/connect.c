@@ -1,205 +1,151 @@
-/* `connect`: a TCP connection to the loopback of the sandbox. Each direction ends by itself; the stream ends with the
- * second, or with the first error. */
+/* `connect`: a TCP connection to the loopback of the sandbox. */
 #define _GNU_SOURCE
 #include "net/connect.h"
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/descriptors.h"
 #include "net/listeners.h"
-#include "wire/fd-writer.h"
+#include "net/tunnel.h"
 
-struct tunnel {
-	struct stream *stream;
-	struct watch watch; /* connecting, then the bytes of the peer */
-	struct fd_writer in;   /* bytes of the host; on the same socket */
+struct outgoing {
+	struct tunnel tunnel;
+	struct watch connecting; /* fd -1 once it is connected */
 	uint16_t port;
-	bool tried_all, connected, peer_ended, host_ended;
+	bool tried_all;
 };
 
-static int begin_connect(struct tunnel *tunnel)
+static int begin_connect(struct outgoing *outgoing)
 {
-	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(tunnel->port),
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(outgoing->port),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(tunnel->port),
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(outgoing->port),
 		.sin6_addr = IN6ADDR_LOOPBACK_INIT };
-	bool is_six = tunnel->tried_all;
+	bool is_six = outgoing->tried_all;
 	int fd = socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int status;
 
 	if (fd < 0)
 		return -1;
-	tunnel->watch.fd = fd;
+	outgoing->connecting.fd = fd;
 	status = is_six ? connect(fd, (struct sockaddr *)&six, sizeof(six))
 		: connect(fd, (struct sockaddr *)&four, sizeof(four));
 	return status == 0 || errno == EINPROGRESS ? 0 : -1;
 }
 
 /* Tries the other address, or reports ECONNREFUSED: the second error adds nothing to the first. */
-static int connect_next(struct tunnel *tunnel)
+static int connect_next(struct outgoing *outgoing)
 {
-	watch_remove(&tunnel->watch);
-	close_end(&tunnel->watch.fd);
-	if (tunnel->tried_all)
+	watch_remove(&outgoing->connecting);
+	close_end(&outgoing->connecting.fd);
+	if (outgoing->tried_all)
 		return ECONNREFUSED;
-	tunnel->tried_all = true;
-	if (begin_connect(tunnel)) {
-		close_end(&tunnel->watch.fd);
+	outgoing->tried_all = true;
+	if (begin_connect(outgoing)) {
+		close_end(&outgoing->connecting.fd);
 		return ECONNREFUSED;
 	}
-	watch_add(&tunnel->watch);
+	watch_add(&outgoing->connecting);
 	return 0;
 }
 
-static void end_when_both_ended(struct tunnel *tunnel)
-{
-	if (tunnel->peer_ended && tunnel->host_ended)
-		stream_result(tunnel->stream, NULL, 0);
-}
-
-static void input_done(struct fd_writer *writer, int error)
-{
-	struct tunnel *tunnel = container_of(writer, struct tunnel, in);
-
-	/* A peer that accepts no more may still send. */
-	if (!error)
-		shutdown(tunnel->watch.fd, SHUT_WR);
-	tunnel->host_ended = true;
-	end_when_both_ended(tunnel);
-}
-
 /* For a tenant only its own programs listen. */
-static bool is_theirs(const struct tunnel *tunnel)
+static bool is_theirs(const struct outgoing *outgoing)
 {
-	return tunnel->stream->uid == 0 || listeners_are_of(tunnel->port, tunnel->stream->uid);
-}
+	uid_t uid = outgoing->tunnel.stream->uid;
 
-static void on_connected(struct tunnel *tunnel)
-{
-	int error = 0, on = 1;
-	socklen_t size = sizeof(error);
-
-	if (getsockopt(tunnel->watch.fd, SOL_SOCKET, SO_ERROR, &error, &size) || error) {
-		error = connect_next(tunnel);
-		if (error)
-			stream_fail(tunnel->stream, error);
-		return;
-	}
-	/* Another process may have taken the port since the check. */
-	if (!is_theirs(tunnel)) {
-		stream_fail(tunnel->stream, ECONNREFUSED);
-		return;
-	}
-	setsockopt(tunnel->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	tunnel->connected = true;
-	fd_writer_open(&tunnel->in, tunnel->watch.fd);
-	stream_started(tunnel->stream, 0);
-}
-
-static void from_peer(struct tunnel *tunnel)
-{
-	size_t size = DATA_MAX;
-	uint8_t *bytes = stream_reserve(tunnel->stream, &size);
-	ssize_t got = bytes ? recv(tunnel->watch.fd, bytes, size, 0) : -1;
-	int error = errno;
-
-	if (!bytes || (got < 0 && (error == EAGAIN || error == EINTR)))
-		return;
-	if (got < 0) {
-		stream_fail(tunnel->stream, error);
-		return;
-	}
-	stream_commit(tunnel->stream, 0, (size_t)got);
-	if (got > 0)
-		return;
-	tunnel->peer_ended = true;
-	stream_eof(tunnel->stream, 0);
-	end_when_both_ended(tunnel);
+	return uid == 0 || listeners_are_of(outgoing->port, uid);
 }
 
 static short want(struct watch *watch)
 {
-	struct tunnel *tunnel = container_of(watch, struct tunnel, watch);
-
-	if (!tunnel->connected)
-		return POLLOUT;
-	return !tunnel->peer_ended && stream_room(tunnel->stream) > 0 ? POLLIN : 0;
+	(void)watch;
+	return POLLOUT;
 }
 
-static void ready(struct watch *watch, short events)
+static void on_connected(struct watch *watch, short events)
 {
-	struct tunnel *tunnel = container_of(watch, struct tunnel, watch);
+	struct outgoing *outgoing = container_of(watch, struct outgoing, connecting);
+	struct stream *stream = outgoing->tunnel.stream;
+	int error = 0, fd = watch->fd;
+	socklen_t size = sizeof(error);
 
 	(void)events;
-	if (tunnel->connected)
-		from_peer(tunnel);
-	else
-		on_connected(tunnel);
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) || error) {
+		error = connect_next(outgoing);
+		if (error)
+			stream_fail(stream, error);
+		return;
+	}
+	/* Another process may have taken the port since the check. */
+	if (!is_theirs(outgoing)) {
+		stream_fail(stream, ECONNREFUSED);
+		return;
+	}
+	watch_remove(watch);
+	watch->fd = -1;
+	tunnel_connect(&outgoing->tunnel, fd);
+	stream_started(stream, 0);
 }
 
-static int open_tunnel(struct stream *stream, struct reader *arguments)
+static int open_outgoing(struct stream *stream, struct reader *arguments)
 {
 	uint16_t port = read_u16(arguments);
-	struct tunnel *tunnel;
+	struct outgoing *outgoing;
 	int error = 0;
 
 	if (!reader_done(arguments) || port == 0)
 		return EINVAL;
-	tunnel = calloc(1, sizeof(*tunnel));
-	if (!tunnel)
+	outgoing = calloc(1, sizeof(*outgoing));
+	if (!outgoing)
 		return ENOMEM;
-	*tunnel = (struct tunnel){ .stream = stream, .port = port, .watch = { .fd = -1, .want = want, .ready = ready } };
-	tunnel->in.stream = stream;
-	tunnel->in.done = input_done;
-	tunnel->in.watch.fd = -1;
-	stream->work = tunnel;
-	if (!is_theirs(tunnel))
+	tunnel_init(&outgoing->tunnel, stream);
+	outgoing->connecting = (struct watch){ .fd = -1, .want = want, .ready = on_connected };
+	outgoing->port = port;
+	stream->work = outgoing;
+	if (!is_theirs(outgoing))
 		error = ECONNREFUSED;
-	else if (begin_connect(tunnel))
-		error = connect_next(tunnel);
+	else if (begin_connect(outgoing))
+		error = connect_next(outgoing);
 	else
-		watch_add(&tunnel->watch);
+		watch_add(&outgoing->connecting);
 	return error;
 }
 
 /* Bytes before STARTED are allowed; they are dropped. */
-static void tunnel_data(struct stream *stream, const uint8_t *bytes, size_t size)
+static void outgoing_data(struct stream *stream, const uint8_t *bytes, size_t size)
 {
-	struct tunnel *tunnel = stream->work;
+	struct outgoing *outgoing = stream->work;
 
-	fd_writer_data(&tunnel->in, bytes, size);
+	fd_writer_data(&outgoing->tunnel.in, bytes, size);
 }
 
-static void tunnel_eof(struct stream *stream)
+static void outgoing_eof(struct stream *stream)
 {
-	struct tunnel *tunnel = stream->work;
+	struct outgoing *outgoing = stream->work;
 
-	fd_writer_eof(&tunnel->in);
+	fd_writer_eof(&outgoing->tunnel.in);
 }
 
-static void tunnel_gone(struct stream *stream)
+static void outgoing_gone(struct stream *stream)
 {
-	struct tunnel *tunnel = stream->work;
+	struct outgoing *outgoing = stream->work;
 
-	if (!tunnel)
+	if (!outgoing)
 		return;
-	tunnel->in.stream = NULL;
-	fd_writer_stop(&tunnel->in);
-	watch_remove(&tunnel->watch);
-	close_end(&tunnel->watch.fd);
-	free(tunnel);
+	watch_remove(&outgoing->connecting);
+	close_end(&outgoing->connecting.fd);
+	tunnel_close(&outgoing->tunnel);
+	free(outgoing);
 }
 
 const struct stream_kind connect_kind = {
-	.open = open_tunnel,
-	.data = tunnel_data,
-	.eof = tunnel_eof,
-	.gone = tunnel_gone,
+	.open = open_outgoing,
+	.data = outgoing_data,
+	.eof = outgoing_eof,
+	.gone = outgoing_gone,
 };

@@ -8,6 +8,8 @@
 #define LISTENING 0x0A
 #define LINES_MAX 65536
 
+#define ESTABLISHED 0x01
+
 /* "sl: local-address:port remote-address:port state queues timer retransmits uid …", all but the uid hexadecimal. */
 static bool look(const char *path, uint16_t port, uid_t uid, size_t *found)
 {
@@ -37,4 +39,26 @@ bool listeners_are_of(uint16_t port, uid_t uid)
 	size_t found = 0;
 
 	return look("/proc/self/net/tcp", port, uid, &found) && look("/proc/self/net/tcp6", port, uid, &found) && found > 0;
+}
+
+/* A program that connected and ended at once has no socket any more: its uid is not found. */
+bool connection_owner(uint16_t port, uint16_t to, bool is_six, uid_t *uid)
+{
+	FILE *list = fopen(is_six ? "/proc/self/net/tcp6" : "/proc/self/net/tcp", "re");
+	char line[512];
+	bool found = false;
+
+	if (!list)
+		return false;
+	for (size_t lines = 0; !found && lines < LINES_MAX && fgets(line, sizeof(line), list); lines++) {
+		unsigned local, remote, state, owner;
+
+		if (sscanf(line, " %*u: %*[0-9A-F]:%x %*[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %u", &local, &remote, &state, &owner) != 4)
+			continue;
+		found = local == port && remote == to && state == ESTABLISHED;
+		if (found)
+			*uid = owner;
+	}
+	fclose(list);
+	return found;
 }

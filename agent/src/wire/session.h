@@ -11,7 +11,9 @@
 
 /* What WELCOME announces: the agent keeps deadlines. */
 #define CAPABLE_DEADLINES 1
-#define CAPABILITIES CAPABLE_DEADLINES
+/* It has the call `gate`, and `accept`. */
+#define CAPABLE_GATE 2
+#define CAPABILITIES (CAPABLE_DEADLINES | CAPABLE_GATE)
 
 /* A connection that can carry the session. */
 struct conn;

@@ -7,7 +7,7 @@
 #define BUCKETS 256
 
 static struct stream *table[BUCKETS];
-static size_t streams, calls, wide;
+static size_t streams, calls, accepts, wide;
 
 static struct stream **place(uint32_t id)
 {
@@ -23,9 +23,16 @@ struct stream *stream_find(uint32_t id)
 	return *place(id);
 }
 
-bool streams_are_full(bool is_call)
+static size_t *count_of(const struct stream_kind *kind, bool is_call)
 {
-	return is_call ? calls >= CALLS_MAX : streams >= STREAMS_MAX;
+	return is_call ? &calls : kind->is_accept ? &accepts : &streams;
+}
+
+bool streams_are_full(const struct stream_kind *kind, bool is_call)
+{
+	size_t most = is_call ? CALLS_MAX : kind->is_accept ? ACCEPTS_MAX : STREAMS_MAX;
+
+	return *count_of(kind, is_call) >= most;
 }
 
 void stream_end(struct stream *stream)
@@ -33,7 +40,7 @@ void stream_end(struct stream *stream)
 	struct stream **at = place(stream->id);
 
 	*at = stream->next;
-	*(stream->is_call ? &calls : &streams) -= 1;
+	*count_of(stream->kind, stream->is_call) -= 1;
 	if (stream->is_wide)
 		wide--;
 	if (stream->kind->gone)
@@ -53,7 +60,7 @@ struct stream *stream_begin(uint32_t id, const struct stream_kind *kind, bool is
 	stream->is_call = is_call;
 	stream->credit = stream->host_credit = FIRST_CREDIT;
 	*at = stream;
-	*(is_call ? &calls : &streams) += 1;
+	*count_of(kind, is_call) += 1;
 	return stream;
 }
 

@@ -24,7 +24,7 @@ static int read_user(struct stream *stream, const struct frame *frame, struct re
 static void start(const struct frame *frame, const struct stream_kind *kind, struct reader *arguments)
 {
 	bool is_call = frame->type == FRAME_CALL;
-	bool full = streams_are_full(is_call);
+	bool full = kind && streams_are_full(kind, is_call);
 	struct stream *stream = kind && !full ? stream_begin(frame->stream, kind, is_call) : NULL;
 	int error = full ? EAGAIN : kind ? ENOMEM : ENOSYS;
 

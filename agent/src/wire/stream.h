@@ -13,6 +13,8 @@
 
 #define STREAMS_MAX 256
 #define CALLS_MAX 1024
+/* Connections out of the sandbox have a budget of their own, or they would leave none for execs. */
+#define ACCEPTS_MAX 256
 #define FIRST_CREDIT 262144
 /* Window of a stream with much input, and how many streams may have one: the host's input waits in memory. */
 #define WIDE_CREDIT (4 * FIRST_CREDIT)
@@ -33,6 +35,7 @@ struct stream_kind {
 	void (*pump)(struct stream *stream);
 	/* The session has ended; the stream is freed after this. Also the last call when the stream ends by itself. */
 	void (*gone)(struct stream *stream);
+	bool is_accept; /* counts as a connection out of the sandbox */
 	bool not_for_users; /* concerns the entire sandbox: refused to a tenant of a pool */
 };
 
@@ -82,7 +85,7 @@ void streams_drop(void);
 
 /* Returns NULL when no stream has the number. */
 struct stream *stream_find(uint32_t id);
-bool streams_are_full(bool is_call);
+bool streams_are_full(const struct stream_kind *kind, bool is_call);
 /* Returns NULL without memory. The number must be free. */
 struct stream *stream_begin(uint32_t id, const struct stream_kind *kind, bool is_call);
 /* Widens the stream's window, once it has taken as much and while few enough streams have a wide one. */
