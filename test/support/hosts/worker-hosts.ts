@@ -1,5 +1,5 @@
-// Hosts of workers, each a network namespace with a cable of its own to a bridge on which the control plane listens. Only the
-// network is apart: the kernel, and with it what really runs, is looked at from here.
+// Hosts of workers, each with a cable of its own to the network on whose gateway the control plane listens. Only the network is
+// apart: the kernel, and with it what really runs, is looked at from here.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { agents } from '../checks/auditor.ts';
 import { removeFolder } from '../remove.ts';
 import { cli } from '../servers/server.ts';
 import { until } from '../until.ts';
+import { type NetworkHost, network } from './network.ts';
 
 export interface WorkerHost {
   readonly id: string;
@@ -44,59 +45,48 @@ export interface WorkerNetwork {
 }
 
 const PORT = 7424;
-const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
 
-/** Names are made from the pid, so that two runs do not meet. Needs root. */
+/** Needs root. */
 export function workerNetwork(): WorkerNetwork {
-  const mark = (process.pid % 0xffff).toString(16);
-  const bridge = `svcb${mark}`;
-  const net = `10.${200 + (process.pid % 50)}.${(process.pid >> 6) % 250}`;
+  const { gateway, host: plugged, remove: removeNetwork } = network();
   const folder = mkdtempSync(join(tmpdir(), 'svc-workers-'));
   const hosts: (WorkerHost & { remove(): Promise<void> })[] = [];
-  ip('link', 'add', bridge, 'type', 'bridge');
-  ip('addr', 'add', `${net}.1/24`, 'dev', bridge);
-  ip('link', 'set', bridge, 'up');
   return {
-    gateway: `${net}.1`,
+    gateway,
     host: (id, options) => {
-      const place = { bridge, namespace: `svcn${mark}${id}`, cable: `svcc${mark}${hosts.length}` };
-      const host = workerHost({ id, ...options, ...place, address: `${net}.${hosts.length + 2}`, folder });
+      const host = workerHost({ id, ...options, place: plugged(id), folder });
       hosts.push(host);
       return host;
     },
     remove: async () => {
       for (const host of hosts) await host.remove();
-      ip('link', 'del', bridge);
+      removeNetwork();
       removeFolder(folder);
     },
   };
 }
 
-interface Place {
+interface WorkerOptions {
   id: string;
   controlPlane: string;
   secret: string;
   /** Beside the worker's own. */
   env?: Record<string, string>;
-  bridge: string;
-  namespace: string;
-  cable: string;
-  address: string;
+  place: NetworkHost;
   folder: string;
 }
 
-function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
-  const { id, namespace, cable, address } = place;
-  plugIn(place);
-  const home = join(place.folder, id);
+function workerHost(options: WorkerOptions): WorkerHost & { remove(): Promise<void> } {
+  const { id, place } = options;
+  const home = join(options.folder, id);
   mkdirSync(home, { recursive: true });
-  const config = writeConfig(home, place);
+  const config = writeConfig(home, options);
   const journal = join(home, `worker-${id}.db`);
   let child: ChildProcess | undefined;
   let log = '';
   let isMuted = false;
   const forgotten: number[] = [];
-  const inside = ['--net=/run/netns/'.concat(namespace)];
+  const { inside } = place;
   const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
     const ending = child;
     child = undefined;
@@ -107,12 +97,11 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
   };
   const host: WorkerHost = {
     id,
-    address: `http://${address}:${PORT}`,
+    address: `http://${place.address}:${PORT}`,
     start: async () => {
-      // nsenter replaces itself, so that a signal reaches the worker.
       const args = [...inside, process.execPath, cli, 'worker', '--config', config];
       const started = spawn('nsenter', args, {
-        env: { PATH: process.env.PATH, HOME: home, ...place.env },
+        env: { PATH: process.env.PATH, HOME: home, ...options.env },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
       child = started;
@@ -131,7 +120,7 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
       );
     },
     end,
-    cable: (isPlugged) => void ip('link', 'set', cable, isPlugged ? 'up' : 'down'),
+    cable: place.cable,
     freeze: (isFrozen) => void child?.kill(isFrozen ? 'SIGSTOP' : 'SIGCONT'),
     forget: (isForgotten) => {
       const known = forgotten.splice(0);
@@ -150,7 +139,7 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
     mute: (isMute) => {
       if (isMute === isMuted) return;
       isMuted = isMute;
-      const rule = ['OUTPUT', '-p', 'tcp', '--dport', new URL(place.controlPlane).port, '-j', 'DROP'];
+      const rule = ['OUTPUT', '-p', 'tcp', '--dport', new URL(options.controlPlane).port, '-j', 'DROP'];
       execFileSync('nsenter', [...inside, 'iptables', isMute ? '-A' : '-D', ...rule]);
     },
     runtimes: () => agents([home, instanceOf(journal)]),
@@ -158,7 +147,7 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
       read(journal, "SELECT sandbox_id FROM held WHERE state <> 'ended' ORDER BY sandbox_id").map(String),
     log: () => log,
   };
-  return { ...host, remove: () => remove(host, namespace) };
+  return { ...host, remove: () => remove(host) };
 }
 
 /** Ports from which somebody is connected to the worker. */
@@ -171,22 +160,13 @@ function peersOf(pid: number): number[] {
   });
 }
 
-function plugIn({ namespace, cable, bridge, address }: Place): void {
-  ip('netns', 'add', namespace);
-  ip('link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace);
-  ip('link', 'set', cable, 'master', bridge, 'up');
-  ip('-n', namespace, 'addr', 'add', `${address}/24`, 'dev', 'eth0');
-  ip('-n', namespace, 'link', 'set', 'eth0', 'up');
-  ip('-n', namespace, 'link', 'set', 'lo', 'up');
-}
-
-function writeConfig(home: string, { id, controlPlane, secret, address }: Place): string {
+function writeConfig(home: string, { id, controlPlane, secret, place }: WorkerOptions): string {
   const path = join(home, 'worker.yaml');
   const config = {
     auth: { worker_tokens: { [id]: secret } },
     database: { path: join(home, 'svc.db') },
     worker: {
-      ...{ id, control_plane_url: controlPlane, listen_addr: `${address}:${PORT}` },
+      ...{ id, control_plane_url: controlPlane, listen_addr: `${place.address}:${PORT}` },
       ...{ heartbeat_interval: '1s', shutdown_timeout: '5s' },
     },
     providers: { container: { enabled: false }, userspace: { workspace_base: join(home, 'userspace') } },
@@ -211,8 +191,7 @@ export function read(database: string, query: string): unknown[] {
 }
 
 /** A worker that is ended leaves its runtimes: they are ended by their own process 1. */
-async function remove(host: WorkerHost, namespace: string): Promise<void> {
+async function remove(host: WorkerHost): Promise<void> {
   await host.end('SIGKILL');
   for (const line of host.runtimes()) process.kill(Number(line.split(' ')[0]), 'SIGKILL');
-  ip('netns', 'del', namespace);
 }
