@@ -21,6 +21,8 @@ import type { Replicas } from '../runtime/replicas.ts';
 import type { Fleet } from '../workers/fleet.ts';
 
 const ATTEMPTS = 5;
+/** No attempt starts later than this after the first: while a database holds commits, each waits for others' locks. */
+const ATTEMPTS_MS = 3000;
 
 export interface ExtendDeps {
   sandboxes: Pick<SandboxStore, 'get' | 'extend'>;
@@ -75,7 +77,8 @@ interface Move {
 
 /** Undefined when the sandbox is ending. Looks again when its end was moved meanwhile. */
 async function move(deps: ExtendDeps, id: string, { lifeMs, exact }: Move) {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  const until = deps.clock.monotonic() + ATTEMPTS_MS;
+  for (let attempt = 0; attempt < ATTEMPTS && deps.clock.monotonic() <= until; attempt++) {
     const row = await deps.sandboxes.get(id);
     if (!row || !isLive(row)) return undefined;
     const wanted = new Date(deps.clock.now() + lifeMs).toISOString();
@@ -86,6 +89,7 @@ async function move(deps: ExtendDeps, id: string, { lifeMs, exact }: Move) {
   }
   throw new ServiceError('unavailable', 'The end of the sandbox is being moved by others.', {
     remedy: 'Try again.',
+    retryAfterMs: 1000,
   });
 }
 

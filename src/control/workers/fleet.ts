@@ -20,6 +20,7 @@ import { WorkerSecrets } from './worker-secrets.ts';
 import { type WorkerStats, workerStats } from './worker-stats.ts';
 import { isStale, type WorkerTerms, workerTerms } from './worker-terms.ts';
 
+const AGAIN = { remedy: 'Try again.', retryAfterMs: 1000 };
 /** The limit for a call that only speeds things up. */
 const CALL_MS = 2000;
 
@@ -119,11 +120,15 @@ export function fleetOf(deps: FleetDeps): Fleet {
   };
 
   async function renew({ id, worker_id, expires_at }: Parameters<Fleet['renew']>[0]): Promise<void> {
-    const [lease, worker] = [await leases.toCall(id), await store.workers.get(worker_id)];
-    const callable = worker && callee(worker);
-    if (!remote || !lease || !callable) return;
-    const left = formatDuration(Math.max(0, Date.parse(expires_at) - clock.now()));
-    await inTime(clock, (signal) => remote.renew(callable, lease, left, signal));
+    await inTime(clock, async (signal) => {
+      const worker = await store.workers.get(worker_id);
+      const callable = worker && callee(worker);
+      if (!remote || !callable) return;
+      const left = formatDuration(Math.max(0, Date.parse(expires_at) - clock.now()));
+      await leases.present(id, async (lease) => {
+        if (lease) await remote.renew(callable, lease, left, signal);
+      });
+    });
   }
 
   async function shutdown(by: RemoteProviders | undefined, worker: RemoteWorker | undefined) {
@@ -133,6 +138,6 @@ export function fleetOf(deps: FleetDeps): Fleet {
 }
 
 function inTime(clock: Clock, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const error = () => new ServiceError('timeout', 'The worker did not answer in time.');
+  const error = () => new ServiceError('unavailable', 'The worker did not answer in time.', AGAIN);
   return withTimeout({ clock, ms: CALL_MS, error }, work);
 }

@@ -14,6 +14,8 @@ import type { WorkerSecrets } from './worker-secrets.ts';
 import type { WorkerTerms } from './worker-terms.ts';
 
 const SHORTEST_MS = 1000;
+/** How often a call is made whose lease is renewed meanwhile. */
+const MOST_CALLS = 5;
 
 export interface LeasesDeps {
   leases: LeaseStore;
@@ -51,6 +53,23 @@ export class Leases {
     if (!lease) return undefined;
     const leftMs = Date.parse(lease.expires_at) - this.#deps.clock.now();
     return this.#signed({ ...lease, expires_at: this.#stamp(Math.max(leftMs, this.#deps.terms.leaseMs)) });
+  }
+
+  /**
+   * Calls a worker with the lease of `id`, undefined when there is none. The lease may be renewed before the call arrives; the
+   * worker refuses the older one, and is called again with the newer one.
+   */
+  async present<T>(id: string, call: (lease: Lease | undefined) => Promise<T>): Promise<T> {
+    let lease = await this.toCall(id);
+    for (let calls = 1; ; calls++) {
+      const presented = lease;
+      try {
+        return await call(presented);
+      } catch (error) {
+        lease = await this.toCall(id).catch(() => presented);
+        if (lease?.generation === presented?.generation || calls === MOST_CALLS) throw error;
+      }
+    }
   }
 
   /** Throws `conflict` when `worker_id` does not hold the lease, it has expired, or its sandbox is ending. */

@@ -10,7 +10,6 @@ import { withTimeout } from '../../domain/timeout.ts';
 import { canPull, workerCapabilities } from '../../domain/worker-capabilities.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider, RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
-import type { Lease } from '../../schema/lease.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import { type Runtime, type Runtimes, runtimeRef, runtimeSpec } from '../runtime/runtimes.ts';
 import type { Fleet } from './fleet.ts';
@@ -83,21 +82,11 @@ async function readyThere(
 const accountOf = (owner: string | undefined) =>
   owner === undefined ? undefined : createHash('sha256').update(`account ${owner}`).digest('hex');
 
-/** The lease may be renewed between reading it and the call; then its worker refuses the older one. */
-async function attached(deps: RemoteRuntimesDeps, row: Runtime, signal: AbortSignal): Promise<SandboxIo> {
-  const { leases } = deps.fleet;
-  const attach = async (lease: Lease | undefined) => {
+function attached(deps: RemoteRuntimesDeps, row: Runtime, signal: AbortSignal): Promise<SandboxIo> {
+  return deps.fleet.leases.present(row.id, async (lease) => {
     if (!lease) throw named(row, 'no longer holds a lease of this sandbox');
     return (await workerOf(deps, row)).provider.attach({ ...runtimeRef(row), lease }, signal);
-  };
-  const lease = await leases.toCall(row.id);
-  try {
-    return await attach(lease);
-  } catch (error) {
-    const newer = await leases.toCall(row.id);
-    if (newer?.generation === lease?.generation) throw error;
-    return attach(newer);
-  }
+  });
 }
 
 /**

@@ -24,6 +24,8 @@ export interface WorkerCall {
   signal: AbortSignal;
 }
 
+/** When to try again a call that a worker could not do just then. */
+const AGAIN_MS = 1000;
 const MAX_REPLY_BYTES = 256 * 1024;
 const answerFault = validator(RpcAnswer, 'The answer');
 
@@ -87,6 +89,7 @@ export function refused(worker_id: string, code: ErrorCode, text: string): Servi
     remedy: `Check the log of worker ${worker_id}.`,
     details: { worker_id },
   };
+  if (code === 'unavailable') facts.retryAfterMs = AGAIN_MS;
   const says = FAILURES[code];
   if (says !== undefined) return new ServiceError(code, `Worker ${worker_id} ${says}.`, facts);
   // Credentials concern this server and the worker only.

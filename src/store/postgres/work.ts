@@ -6,8 +6,10 @@ import type { Connection, Row, Statement } from './connection.ts';
 import { callerError, StatementFailure, unanswered } from './failures.ts';
 import type { ConnectionPool } from './pool.ts';
 
-/** No attempt starts later than this after the call. */
+/** No attempt starts later than this after the call, nor goes on for long. */
 const BUDGET_MS = 5000;
+/** What the last attempt has at least. */
+const LAST_MS = 1000;
 const MOST_CONFLICTS = 5;
 const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [5, 50];
 /** A search for a primary that found none is repeated after this time. */
@@ -46,39 +48,38 @@ export function createWork(deps: WorkDeps): Work {
     connection: Connection,
     statement: Statement,
     isRepeat: boolean,
+    ms: number,
   ): Promise<R[]> => {
     // Names of its own show the first attempts to a test that loses their answers.
-    const rows = await connection.run<R>({
-      ...statement,
-      name: `${isRepeat ? 'again' : 'write'}-${statement.name}`,
-    });
-    if (isRepeat) await connection.run(CONFIRM);
+    const name = `${isRepeat ? 'again' : 'write'}-${statement.name}`;
+    const rows = await connection.run<R>({ ...statement, name }, ms);
+    if (isRepeat) await connection.run(CONFIRM, ms);
     return rows;
   };
   const writing = async <R>(statementOf: (isRepeat: boolean) => Statement): Promise<R[]> => {
     try {
-      return await repeating(deps, (connection, isRepeat) =>
-        attempt<R>(connection, statementOf(isRepeat), isRepeat),
+      return await repeating(deps, (connection, isRepeat, ms) =>
+        attempt<R>(connection, statementOf(isRepeat), isRepeat, ms),
       );
     } catch (error) {
       throw callerError(error);
     }
   };
-  const reading = async <R>(attempt: (connection: Connection) => Promise<R[]>): Promise<R[]> => {
+  const reading = async <R>(attempt: (connection: Connection, ms: number) => Promise<R[]>): Promise<R[]> => {
     try {
-      return await repeating(deps, attempt);
+      return await repeating(deps, (connection, _, ms) => attempt(connection, ms));
     } catch (error) {
       throw unanswered(error);
     }
   };
   const read = <R = Row>(statement: Statement): Promise<R[]> =>
-    reading((connection) => connection.run<R>(statement));
+    reading((connection, ms) => connection.run<R>(statement, ms));
   return {
     read,
     durable: <R>(statement: Statement) =>
-      reading(async (connection) => {
-        const rows = await connection.run<R>(statement);
-        await connection.run(CONFIRM);
+      reading(async (connection, ms) => {
+        const rows = await connection.run<R>(statement, ms);
+        await connection.run(CONFIRM, ms);
         return rows;
       }),
     write: (statement) => writing(() => statement),
@@ -96,14 +97,16 @@ export function createWork(deps: WorkDeps): Work {
 
 async function repeating<R>(
   deps: WorkDeps,
-  attempt: (connection: Connection, isRepeat: boolean) => Promise<R[]>,
+  attempt: (connection: Connection, isRepeat: boolean, ms: number) => Promise<R[]>,
 ): Promise<R[]> {
   const { pool, clock, repeated } = deps;
   const deadline = clock.monotonic() + BUDGET_MS;
   let isRepeat = false;
   for (let conflicts = 0; ; ) {
     try {
-      return await pool.use((connection) => attempt(connection, isRepeat));
+      return await pool.use((connection) =>
+        attempt(connection, isRepeat, Math.max(LAST_MS, deadline - clock.monotonic())),
+      );
     } catch (error) {
       if (!(error instanceof StatementFailure)) throw error;
       const mayRepeat = error.repeat !== 'never' || (isRepeat && isOwn(error));

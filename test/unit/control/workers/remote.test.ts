@@ -1,5 +1,6 @@
 // Sandboxes on other workers, over lines that a test may cut: where they go, what reaches them, and how they end.
 import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../../src/domain/errors.ts';
 import type { HeartbeatBody } from '../../../../src/schema/worker.ts';
 import { api, forever, roomy, type World, world } from '../../../support/servers/control.ts';
 import { until } from '../../../support/until.ts';
@@ -128,6 +129,28 @@ it('run under a lease, answer 501 to exec, and release the lease when they end',
   await w.control.sandboxes.destroy(id, api);
   expect(w.remote.worker('w1').runtimes.size).toBe(0);
   expect(await leases(w)).toMatchObject({ total: 0 });
+});
+
+it('get a new deadline also when their lease is renewed before the call arrives', async () => {
+  const w = await fleet();
+  const { id } = await spawn(w);
+  const { renew } = w.remote;
+  const identity = { worker_id: 'w1', secret: TOKENS.w1, scopes: [] };
+  const seen: number[] = [];
+  w.remote.renew = async (worker, lease, ...rest) => {
+    seen.push(lease.generation);
+    if (seen.length > 1) return renew(worker, lease, ...rest);
+    await w.control.workers.renew(identity, id, undefined);
+    throw new ServiceError('unavailable', 'A newer lease exists.');
+  };
+  await w.control.sandboxes.extend(id, { ttl: '1h' }, api);
+  expect(seen).toEqual([1, 2]);
+  w.remote.renew = async () => {
+    throw new ServiceError('unavailable', 'It is ill.');
+  };
+  await expect(w.control.sandboxes.extend(id, { ttl: '2h' }, api)).rejects.toMatchObject({
+    message: 'It is ill.',
+  });
 });
 
 it('pass a new deadline to their worker, and show the state that the worker reports', async () => {
