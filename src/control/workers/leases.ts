@@ -111,7 +111,7 @@ export class Leases {
   /** This generation holds for `ms` from now, or as long as the one before if that is longer. */
   #granted({ resource_id, generation }: LeaseRecord, ms: number): void {
     const at = this.#deps.clock.monotonic() + ms;
-    const known = this.#ends.get(resource_id)?.at ?? 0;
+    const known = this.#ends.get(resource_id)?.at ?? at;
     this.#ends.set(resource_id, { generation, at: Math.max(at, known) });
   }
 
