@@ -86,11 +86,21 @@ export const KINDS = {
   replicas: {
     title: 'Faults in a fleet',
     about:
-      'Three servers behind HAProxy, three workers and PostgreSQL, all real processes. Clients spawn with idempotency keys, run commands and end sandboxes through the balancer, and one reads events. Then a server, a worker or the database is killed or frozen, or all are restarted. Clients repeat what failed. An auditor compares what they were given with rows, leases, journals of workers and processes, and what the reader received with the stored events.',
+      'Three servers behind HAProxy, three workers, and PostgreSQL with a synchronous standby under Patroni and etcd: all real processes, each on a host of its own network. Clients spawn with idempotency keys and wait in the queue, run commands and end sandboxes through the balancer, and one reads events. Then a server, a worker, a database or etcd is killed, frozen or cut off, the network between two of them is cut, the disk of the primary is filled, or all are restarted. Patroni alone decides about failovers. Clients repeat what failed. An auditor compares what they were given with rows, leases, journals of workers and processes, and what the reader received with the stored events. During faults of the database a stream, a terminal and a preview must go on, and writes must be answered within 10 s with success or with 503 and `Retry-After`.',
     command: 'npm run proof -- --only replicas',
     trials: 'faults injected',
-    faults: { ...AUDITED, events_wrong: 'events missed or doubled' },
-    facts: { survived: 'survived', calls: 'calls' },
+    faults: {
+      ...AUDITED,
+      events_wrong: 'events missed or doubled',
+      noticed: 'failovers that open calls noticed, or that were slow',
+    },
+    facts: {
+      survived: 'survived',
+      calls: 'calls',
+      failovers: 'failovers',
+      failover_ms: 'slowest first write after a promotion, ms',
+      outage_ms: 'longest time without a write, ms',
+    },
   },
   fuzz: {
     title: 'Hostile input',

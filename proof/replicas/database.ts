@@ -1,116 +1,307 @@
-// A PostgreSQL server that a campaign kills, freezes and starts again on the same data. Without fsync: nothing cuts the power.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chownSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+// PostgreSQL with a synchronous standby under Patroni and etcd: three hosts of their own, whose programs a campaign kills, freezes
+// and starts again on the same data. Failovers are Patroni's alone. Data folders are small file systems in memory, to be filled.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { postgresFolder } from '../../bench/postgres-programs.ts';
-import { freePort } from '../../test/support/free-port.ts';
-import { PASSWORD, USER, urlOf } from '../../test/support/hosts/postgres.ts';
+import { patroniFolder } from '../../test/support/hosts/debian-program.ts';
+import type { Network, NetworkHost } from '../../test/support/hosts/network.ts';
+import { PASSWORD, USER } from '../../test/support/hosts/postgres.ts';
 import { removeFolder } from '../../test/support/remove.ts';
 import { until } from '../../test/support/until.ts';
+import { Member } from './member.ts';
 
 /** PostgreSQL refuses to run as root. */
-const NOBODY = { uid: 65_534, gid: 65_534 };
+const NOBODY = 65_534;
 const NAME = 'postgres';
+const [PORT, REST, ETCD] = [5432, 8008, 2379];
+const DISK = '400m';
+const BALLAST = 'ballast';
+const SETTLED_MS = 120_000;
+/** What docs/fleet.md recommends. */
+const SETTINGS = {
+  ...{ ttl: 20, loop_wait: 2, retry_timeout: 3, primary_start_timeout: 0, synchronous_mode: true },
+  postgresql: {
+    use_pg_rewind: true,
+    parameters: {
+      ...{ wal_sender_timeout: '5s', wal_receiver_timeout: '5s' },
+      ...{ max_connections: 200, max_wal_size: '96MB', min_wal_size: '32MB', log_line_prefix: '%m ' },
+    },
+  },
+};
+
+interface Cluster {
+  members: { name: string; role: string; state: string; lag?: number }[];
+}
 
 export class Database {
+  readonly nodes: DatabaseNode[] = [];
+  readonly etcd: Etcd;
   readonly #folder = mkdtempSync(join(tmpdir(), 'svc-proof-pg-'));
-  readonly #programs: string;
-  #port = 0;
-  #child: ChildProcess | undefined;
 
-  constructor() {
-    const programs = postgresFolder();
-    if (programs === undefined) throw new Error('This host has no PostgreSQL.');
-    this.#programs = programs;
+  constructor(network: Network) {
+    chownSync(this.#folder, NOBODY, NOBODY);
+    this.etcd = new Etcd(network.host('etcd'), join(this.#folder, 'etcd'));
+    for (const name of ['d1', 'd2']) {
+      const options = { folder: join(this.#folder, name), etcd: this.etcd.host.address };
+      this.nodes.push(new DatabaseNode(network.host(name), network.gateway, options));
+    }
   }
 
   get url(): string {
-    return urlOf(NAME, this.#port);
+    const hosts = this.nodes.map(({ host }) => `${host.address}:${PORT}`).join(',');
+    return `postgres://${USER}:${encodeURIComponent(PASSWORD)}@${hosts}/${NAME}?sslmode=disable`;
   }
 
-  /** Makes the data folder and starts the server. */
+  /** Resolves when the standby is synchronous. */
   async create(): Promise<void> {
-    this.#port = await freePort();
-    chownSync(this.#folder, NOBODY.uid, NOBODY.gid);
-    const password = join(this.#folder, 'password');
-    writeFileSync(password, PASSWORD);
-    const args = ['-D', join(this.#folder, 'data'), '-U', USER, `--pwfile=${password}`, '--no-sync'];
-    const more = ['-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C'];
-    execFileSync(join(this.#programs, 'initdb'), [...args, ...more], {
-      ...NOBODY,
-      cwd: this.#folder,
-      stdio: 'ignore',
-    });
-    await this.start();
+    await this.etcd.start();
+    // Without the first there is nothing to copy.
+    for (const node of this.nodes) await node.start();
+    await this.settled();
   }
 
-  /** Resolves when it answers. */
-  async start(): Promise<void> {
-    const settings = ['-p', String(this.#port), '-h', '127.0.0.1', '-k', this.#folder, '-c', 'fsync=off'];
-    const args = ['-D', join(this.#folder, 'data'), ...settings, '-c', 'max_connections=200'];
-    const options = { ...NOBODY, cwd: this.#folder, stdio: 'ignore' } as const;
-    this.#child = spawn(join(this.#programs, 'postgres'), args, options);
-    const answers = () =>
-      this.rows('SELECT 1').then(
-        () => true,
-        () => false,
+  /** Resolves when Patroni says that one node is the leader and the other its synchronous standby. */
+  async settled(): Promise<void> {
+    let said = '';
+    const isWhole = async () => {
+      const cluster = await this.nodes[0]?.cluster().catch((error: unknown) => String(error));
+      said = JSON.stringify(cluster);
+      if (cluster === undefined || typeof cluster === 'string') return false;
+      const { members } = cluster;
+      const isStanding = members.some(({ role, lag }) => role === 'sync_standby' && lag === 0);
+      return isStanding && members.some(({ role }) => role === 'leader');
+    };
+    await until('a synchronous standby', isWhole, SETTLED_MS).catch((error: unknown) => {
+      throw new Error(
+        `${String(error)}; Patroni says ${said}; ${this.nodes.map(({ member }) => member.log.slice(-3000)).join('\n')}`,
       );
-    await until('PostgreSQL answers', answers, 60_000);
+    });
   }
 
-  /** SIGKILL to each of its processes, as when the host dies. */
+  /** The node that Patroni takes for the leader. Rejects while there is none. */
+  async primary(): Promise<DatabaseNode> {
+    const answers = await Promise.all(this.nodes.map((node) => node.isLeader()));
+    const primary = this.nodes[answers.indexOf(true)];
+    if (primary === undefined) throw new Error('Patroni has no leader.');
+    return primary;
+  }
+
+  async standby(): Promise<DatabaseNode> {
+    const primary = await this.primary();
+    return this.nodes.find((node) => node !== primary) as DatabaseNode;
+  }
+
+  /** Asked beside the servers, at the primary. */
+  async rows<R extends object>(sql: string): Promise<R[]> {
+    return (await this.primary()).rows<R>(sql);
+  }
+
+  /** SIGKILL to all processes of all its hosts. */
   async kill(): Promise<void> {
-    const ending = this.#child;
-    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
-    const ended = once(ending, 'exit');
-    const all = this.#processes();
-    for (const pid of all) signal(pid, 'SIGKILL');
-    await ended;
-    await until('its processes have ended', () => all.every((pid) => !isAlive(pid)));
+    await Promise.all([...this.nodes, this.etcd].map((each) => each.kill()));
+  }
+
+  /** Starts all that `kill` ended; resolves when the standby is synchronous. */
+  async start(): Promise<void> {
+    await Promise.all([...this.nodes, this.etcd].map((each) => each.start()));
+    await this.settled();
+  }
+
+  async remove(): Promise<void> {
+    await this.kill();
+    for (const node of this.nodes) node.unmount();
+    removeFolder(this.#folder);
+  }
+}
+
+/** SIGKILL to what runs on a host, and to what that has started meanwhile. */
+async function killAll(host: NetworkHost): Promise<void> {
+  await until(`${host.name} has no processes`, () => {
+    const pids = host.pids();
+    for (const pid of pids) signal(pid, 'SIGKILL');
+    return pids.length === 0;
+  });
+}
+
+export class Etcd {
+  readonly host: NetworkHost;
+  readonly #member: Member;
+
+  constructor(host: NetworkHost, folder: string) {
+    this.host = host;
+    const url = `http://${host.address}:${ETCD}`;
+    const args = ['--data-dir', folder, '--listen-client-urls', url, '--advertise-client-urls', url];
+    const peer = ['--listen-peer-urls', 'http://127.0.0.1:2380'];
+    this.#member = new Member({
+      host,
+      command: [join(patroni(), 'usr/bin/etcd'), '--unsafe-no-fsync', ...args, ...peer],
+      env: environment(),
+      words: 'ready to serve client requests',
+    });
+  }
+
+  start(): Promise<void> {
+    return this.#member.start();
+  }
+
+  async kill(): Promise<void> {
+    await killAll(this.host);
+  }
+}
+
+export class DatabaseNode {
+  readonly host: NetworkHost;
+  readonly #folder: string;
+  readonly member: Member;
+
+  constructor(host: NetworkHost, gateway: string, options: { folder: string; etcd: string }) {
+    this.host = host;
+    this.#folder = options.folder;
+    mkdirSync(this.#folder);
+    execFileSync('mount', [
+      '-t',
+      'tmpfs',
+      '-o',
+      `size=${DISK},mode=700,uid=${NOBODY}`,
+      host.name,
+      this.#folder,
+    ]);
+    const config = join(this.#folder, 'patroni.yml');
+    writeFileSync(config, JSON.stringify(configuration(host, gateway, options)), { mode: 0o600 });
+    chownSync(config, NOBODY, NOBODY);
+    const user = ['-S', String(NOBODY), '-G', String(NOBODY)];
+    this.member = new Member({
+      host,
+      command: [...user, '/usr/bin/python3', join(patroni(), 'usr/bin/patroni'), config],
+      env: environment(),
+      // It goes round in its loop.
+      words: /INFO: (?:no action|.* bootstrapped|initialized)/,
+    });
+  }
+
+  /** Resolves when its Patroni is at work; its PostgreSQL may still be starting. */
+  start(): Promise<void> {
+    return this.member.start();
+  }
+
+  /** SIGKILL to all processes, as when the host dies. */
+  kill(): Promise<void> {
+    return killAll(this.host);
+  }
+
+  /** SIGKILL to PostgreSQL alone: Patroni decides what follows. */
+  killPostgres(): void {
+    for (const pid of this.host.pids()) if (!/python|patroni/.test(nameOf(pid))) signal(pid, 'SIGKILL');
   }
 
   /** Stops all of its processes, or lets them go on. */
   freeze(isFrozen: boolean): void {
-    for (const pid of this.#processes()) signal(pid, isFrozen ? 'SIGSTOP' : 'SIGCONT');
+    for (const pid of this.host.pids()) signal(pid, isFrozen ? 'SIGSTOP' : 'SIGCONT');
   }
 
-  /** Asked beside the servers. */
+  /** Leaves no space in the file system of its data, or frees it. */
+  fill(isFull: boolean): void {
+    const path = join(this.#folder, BALLAST);
+    rmSync(path, { force: true });
+    if (!isFull) return;
+    // It ends with an error, when nothing more fits.
+    spawnSync('dd', ['if=/dev/zero', `of=${path}`, 'bs=1M'], { stdio: 'ignore', timeout: 20_000 });
+  }
+
+  async isLeader(): Promise<boolean> {
+    return this.#ask('/primary').then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  }
+
+  async cluster(): Promise<Cluster> {
+    return (await (await this.#ask('/cluster')).json()) as Cluster;
+  }
+
+  /** When it became writable last, in ms since 1970, as its log says; undefined if that was before `since`. */
+  promoted(since: number): number | undefined {
+    const [, at] = /.*^([\d-]+ [\d:.]+) UTC LOG: {2}archive recovery complete/ms.exec(this.member.log) ?? [];
+    const stamp = Date.parse(`${at?.replace(' ', 'T')}Z`);
+    return stamp > since ? stamp : undefined;
+  }
+
   async rows<R extends object>(sql: string): Promise<R[]> {
-    const at = { host: '127.0.0.1', port: this.#port, user: USER, password: PASSWORD, database: NAME };
-    const client = new pg.Client({ ...at, query_timeout: 10_000 });
+    const { address: host } = this.host;
+    const at = { host, port: PORT, user: USER, password: PASSWORD, database: NAME };
+    const client = new pg.Client({ ...at, query_timeout: 10_000, connectionTimeoutMillis: 2000 });
     client.on('error', () => {});
     try {
       await client.connect();
       return (await client.query<R>(sql)).rows;
     } finally {
-      await client.end().catch(() => undefined);
+      // The answer to a goodbye may never come.
+      await Promise.race([
+        client.end().catch(() => undefined),
+        new Promise((resolve) => setTimeout(resolve, 1000)),
+      ]);
     }
   }
 
-  async remove(): Promise<void> {
-    this.freeze(false);
-    await this.kill();
-    removeFolder(this.#folder);
+  unmount(): void {
+    execFileSync('umount', ['-l', this.#folder]);
   }
 
-  /** The server first: what it starts meanwhile ends with it. */
-  #processes(): number[] {
-    const pid = this.#child?.pid;
-    if (pid === undefined) return [];
-    const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
-    return [pid, ...children.map(Number)];
+  #ask(path: string): Promise<Response> {
+    return fetch(`http://${this.host.address}:${REST}${path}`, { signal: AbortSignal.timeout(2000) });
   }
 }
 
-function parentOf(pid: string): number | undefined {
+function configuration(
+  { name, address }: NetworkHost,
+  gateway: string,
+  { folder, etcd }: { folder: string; etcd: string },
+): object {
+  const programs = postgresFolder();
+  if (programs === undefined) throw new Error('This host has no PostgreSQL.');
+  const user = { username: USER, password: PASSWORD };
+  const net = `${gateway}/24`;
+  return {
+    ...{ scope: 'svc', name },
+    restapi: { listen: `${address}:${REST}`, connect_address: `${address}:${REST}` },
+    etcd3: { host: `${etcd}:${ETCD}` },
+    bootstrap: { dcs: SETTINGS, initdb: [{ encoding: 'UTF8' }, { locale: 'C' }, 'data-checksums'] },
+    postgresql: {
+      ...{ listen: `${address}:${PORT}`, connect_address: `${address}:${PORT}` },
+      ...{ data_dir: join(folder, 'data'), bin_dir: programs, pgpass: join(folder, 'pgpass') },
+      authentication: { superuser: user, replication: user },
+      parameters: { unix_socket_directories: folder },
+      // A node whose data cannot be rewound takes a copy.
+      ...{ remove_data_directory_on_rewind_failure: true, remove_data_directory_on_diverged_timelines: true },
+      pg_hba: [
+        `local all all trust`,
+        `host replication all ${net} scram-sha-256`,
+        `host all all ${net} scram-sha-256`,
+      ],
+    },
+  };
+}
+
+/** Where Patroni and etcd are unpacked. */
+function patroni(): string {
+  const folder = patroniFolder();
+  if (folder === undefined) throw new Error('This host has no Patroni.');
+  return folder;
+}
+
+const environment = () => ({
+  ...{ PATH: process.env.PATH ?? '', HOME: tmpdir(), LC_ALL: 'C.UTF-8', TZ: 'UTC', PYTHONUNBUFFERED: '1' },
+  PYTHONPATH: join(patroni(), 'usr/lib/python3/dist-packages'),
+});
+
+function nameOf(pid: number): string {
   try {
-    // The name of the program is in parentheses, and may have any character.
-    return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1]);
+    return readFileSync(`/proc/${pid}/comm`, 'utf8');
   } catch {
-    return undefined;
+    return '';
   }
 }
 
@@ -119,13 +310,5 @@ function signal(pid: number, name: NodeJS.Signals): void {
     process.kill(pid, name);
   } catch {
     // It has ended.
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
   }
 }

@@ -1,49 +1,63 @@
-// A process of the fleet that a campaign kills, freezes and starts again: `svc serve` or `svc worker`.
+// A program of the fleet on a host of its own network, which a campaign kills, freezes and starts again.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { NetworkHost } from '../../test/support/hosts/network.ts';
 import { until } from '../../test/support/until.ts';
 
 const MOST_LOG = 2_000_000;
+const STARTED_MS = 90_000;
+
+export interface MemberOptions {
+  host: NetworkHost;
+  /** The program and its arguments, behind options of `nsenter` if there are any. */
+  command: readonly string[];
+  env: Record<string, string>;
+  /** Its log has them when it has started. */
+  words: string | RegExp;
+}
 
 export class Member {
-  readonly name: string;
-  readonly #args: readonly string[];
-  readonly #env: Record<string, string>;
+  readonly host: NetworkHost;
+  readonly #options: MemberOptions;
   #child: ChildProcess | undefined;
   #log = '';
 
-  constructor(name: string, args: readonly string[], env: Record<string, string>) {
-    this.name = name;
-    this.#args = args;
-    this.#env = env;
+  constructor(options: MemberOptions) {
+    this.host = options.host;
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.host.name;
   }
 
   get log(): string {
     return this.#log;
   }
 
-  /** Resolves when its log says `words`. */
-  async start(words: string): Promise<void> {
-    const child = spawn(process.execPath, this.#args, {
+  /** Resolves when it has started. */
+  async start(): Promise<void> {
+    const { command, env, words } = this.#options;
+    const child = spawn('nsenter', [...this.host.inside, ...command], {
       // Away from the sample configuration in the current folder.
-      cwd: this.#env.HOME,
-      env: this.#env,
-      stdio: ['ignore', 'ignore', 'pipe'],
+      cwd: env.HOME,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#child = child;
     let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
-      this.#log = (this.#log + text).slice(-MOST_LOG);
+    for (const output of [child.stdout, child.stderr])
+      output.setEncoding('utf8').on('data', (text: string) => {
+        said = (said + text).slice(-MOST_LOG);
+        this.#log = (this.#log + text).slice(-MOST_LOG);
+      });
+    const hasStarted = () => {
+      if (child.exitCode !== null) throw new Error(`${this.name} ended:\n${said}`);
+      return said.search(words) >= 0;
+    };
+    await until(`${this.name} has started`, hasStarted, STARTED_MS).catch((error: unknown) => {
+      throw new Error(`${String(error)}:\n${said.slice(-5000)}`);
     });
-    await until(
-      `${this.name} has started`,
-      () => {
-        if (child.exitCode !== null) throw new Error(`${this.name} ended:\n${said}`);
-        return said.includes(words);
-      },
-      60_000,
-    );
   }
 
   /** Resolves when it has ended. */

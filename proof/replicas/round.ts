@@ -2,75 +2,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { seededRandom } from '../../test/support/fakes/ports.ts';
 import { until } from '../../test/support/until.ts';
+import { FAULTS, type Fault, type FaultName } from './faults.ts';
 import { CAP, type Ground, OWN_CAP } from './ground.ts';
 import { EventReader, Load } from './load.ts';
-import type { Member } from './member.ts';
+import { OpenCalls } from './open-calls.ts';
 
-const LISTENS = 'Serving on';
-const ACCEPTS = 'accepts calls at';
-/** Longer than 10 s, after which others finish what a silent server began. */
-const FROZEN_MS = 14_000;
-/** Longer than a statement may take. */
-const DATABASE_FROZEN_MS = 8000;
-const DOWN_MS = 3000;
 const SETTLED_MS = 90_000;
 const SAMPLE_MS = 100;
 const CALLS_BEFORE = 24;
 const CALLS_AFTER = 12;
-
-type Fault = (ground: Ground, pick: <T>(all: readonly T[]) => T) => Promise<void>;
-
-const killed =
-  (all: (ground: Ground) => readonly Member[], words: string, downMs: number): Fault =>
-  async (ground, pick) => {
-    const member = pick(all(ground));
-    await member.end('SIGKILL');
-    await pause(downMs);
-    await member.start(words);
-  };
-const frozen =
-  (all: (ground: Ground) => readonly Member[]): Fault =>
-  async (ground, pick) => {
-    const member = pick(all(ground));
-    member.freeze(true);
-    await pause(FROZEN_MS);
-    member.freeze(false);
-  };
-const servers = ({ servers: all }: Ground) => all;
-const workers = ({ workers: all }: Ground) => all;
-
-export const FAULTS = {
-  'server killed': killed(servers, LISTENS, FROZEN_MS),
-  'server frozen': frozen(servers),
-  'worker killed': killed(workers, ACCEPTS, DOWN_MS),
-  'worker frozen': frozen(workers),
-  'database killed': async ({ database }) => {
-    await database.kill();
-    await pause(DOWN_MS);
-    await database.start();
-  },
-  'database frozen': async ({ database }) => {
-    database.freeze(true);
-    await pause(DATABASE_FROZEN_MS);
-    database.freeze(false);
-  },
-  'server, worker and database killed': async (ground, pick) => {
-    const [server, worker] = [pick(ground.servers), pick(ground.workers)];
-    await Promise.all([server.end('SIGKILL'), worker.end('SIGKILL'), ground.database.kill()]);
-    await pause(DOWN_MS);
-    await ground.database.start();
-    await Promise.all([server.start(LISTENS), worker.start(ACCEPTS)]);
-  },
-  'all restarted': async (ground) => {
-    await Promise.all([...ground.servers, ...ground.workers].map((member) => member.end('SIGTERM')));
-    await ground.database.kill();
-    await ground.database.start();
-    await Promise.all(ground.servers.map((member) => member.start(LISTENS)));
-    await Promise.all(ground.workers.map((member) => member.start(ACCEPTS)));
-  },
-} satisfies Record<string, Fault>;
-export type FaultName = keyof typeof FAULTS;
-export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
+/** From a promotion to the first acknowledged write. */
+const SLOWEST_FAILOVER_MS = 2000;
 
 /** What must not be, as sentences. */
 export interface Findings {
@@ -79,17 +21,27 @@ export interface Findings {
   double_spawns: string[];
   over_admissions: string[];
   events_wrong: string[];
+  /** Of faults of the database: open calls that noticed, and calls without an answer in time. */
+  noticed: string[];
   unsettled: string[];
 }
 
 export interface Outcome extends Findings {
   fault: FaultName;
   calls: number;
+  /** From the promotion of the standby to the first acknowledged write, in ms, where there was one. */
+  failover?: number;
+  /** The longest time without an acknowledged write, in ms, of faults of the database. */
+  outage?: number;
 }
 
 export async function tryFault(ground: Ground, fault: FaultName, seed: number): Promise<Outcome> {
   const random = seededRandom(seed);
   const pick = <T>(all: readonly T[]) => all[random.bytes(2).readUInt16LE() % all.length] as T;
+  const { run, isOfDatabase } = FAULTS.get(fault) as Fault;
+  const open = new OpenCalls(ground);
+  if (isOfDatabase) await open.start();
+  const began = Date.now();
   const before = new Set(await ground.live());
   const reader = new EventReader(ground.url);
   const load = new Load(ground.url);
@@ -100,12 +52,17 @@ export async function tryFault(ground: Ground, fault: FaultName, seed: number): 
   try {
     await until('clients are at work', () => load.calls >= CALLS_BEFORE, SETTLED_MS);
     await pause(random.bytes(2).readUInt16LE() % 2000);
-    await FAULTS[fault](ground, pick);
+    await run(ground, pick);
     const during = load.calls;
     await until('clients go on', () => load.calls >= during + CALLS_AFTER, SETTLED_MS);
+    await ground.database.settled();
   } finally {
     await load.stop();
   }
+  const noticed = isOfDatabase ? await open.stop() : [];
+  const failover = isOfDatabase ? failoverOf(ground, open, began) : undefined;
+  if (failover !== undefined && failover > SLOWEST_FAILOVER_MS)
+    noticed.push(`the first write came ${failover} ms after the promotion`);
   let rest: string[] = [];
   const agree = async () => {
     rest = await ground.disagreements().catch((error: unknown) => [String(error)]);
@@ -123,10 +80,22 @@ export async function tryFault(ground: Ground, fault: FaultName, seed: number): 
     ...audited(load, live, before),
     over_admissions,
     events_wrong: differing(reader.ids, events),
+    noticed,
     unsettled: [...rest, ...load.surprises],
   };
-  for (const id of load.live) await fetch(`${ground.url}/api/v1/sandboxes/${id}`, { method: 'DELETE' });
-  return { fault, calls: load.calls, ...findings };
+  for (const id of load.live)
+    await fetch(`${ground.url}/api/v1/sandboxes/${id}`, { method: 'DELETE', headers: ground.auth });
+  return {
+    ...{ fault, calls: load.calls },
+    ...findings,
+    ...(failover !== undefined && { failover }),
+    ...(isOfDatabase && { outage: open.longestOutage() }),
+  };
+}
+
+function failoverOf({ database }: Ground, open: OpenCalls, began: number): number | undefined {
+  const [promoted] = database.nodes.flatMap((node) => node.promoted(began) ?? []);
+  return promoted === undefined ? undefined : open.firstWriteAfter(promoted);
 }
 
 function audited(

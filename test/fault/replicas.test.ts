@@ -1,4 +1,4 @@
-// Faults in a fleet under load: three servers behind HAProxy, three workers, PostgreSQL. A short part of
+// Faults in a fleet under load: three servers behind HAProxy, three workers, PostgreSQL under Patroni. A short part of
 // `npm run proof -- --only replicas`; SVC_TEST_SEED decides which, and SVC_TEST_REPLICA_FAULTS how many.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findingsOf, ordered } from '../../proof/replicas/campaign.ts';
@@ -14,10 +14,11 @@ const NONE = {
   double_spawns: [],
   over_admissions: [],
   events_wrong: [],
+  noticed: [],
   unsettled: [],
 };
 
-describeWith(['root', 'bwrap', 'postgres', 'haproxy'], 'a fleet under load', () => {
+describeWith(['root', 'bwrap', 'postgres', 'patroni', 'haproxy'], 'a fleet under load', () => {
   const ground = new Ground();
   beforeAll(() => ground.start());
   afterAll(() => ground.stop());

@@ -5,7 +5,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, it } from 'vitest';
 import { postgresFolder } from '../../bench/postgres-programs.ts';
-import { debianProgram } from './hosts/debian-program.ts';
+import { debianProgram, patroniFolder } from './hosts/debian-program.ts';
 import { chosenDatabase } from './servers/chosen-database.ts';
 
 const present = {
@@ -49,6 +49,7 @@ const present = {
   'docker-registry': () => debianProgram('docker-registry') !== undefined,
   buildah: () => debianProgram('buildah') !== undefined,
   haproxy: () => debianProgram('haproxy', ['haproxy']) !== undefined,
+  patroni: () => patroniFolder() !== undefined,
   tmux: () => onPath('tmux') && onPath('vim.tiny'),
   'python3-testsuite': () =>
     readable('/usr/lib/python3.11/test/test_json/__init__.py') ||

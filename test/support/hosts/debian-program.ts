@@ -38,3 +38,9 @@ function isExecutable(path: string): boolean {
     return false;
   }
 }
+
+/** Where `patroni`, `etcd` and what they need are unpacked; undefined where that fails. */
+export function patroniFolder(): string | undefined {
+  const packages = ['patroni', 'etcd-server', 'python3-etcd'];
+  return debianProgram('patroni', packages) && debianFolder('patroni');
+}

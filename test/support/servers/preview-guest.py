@@ -46,7 +46,7 @@ class Guest(http.server.BaseHTTPRequestHandler):
         self.send_header('Transfer-Encoding', 'chunked')
         self.end_headers()
         try:
-            for number in range(1000):
+            for number in range(10000):
                 data = b'data: %d\n\n' % number
                 self.wfile.write(b'%x\r\n%s\r\n' % (len(data), data))
                 time.sleep(0.1)
