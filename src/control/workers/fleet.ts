@@ -125,9 +125,7 @@ export function fleetOf(deps: FleetDeps): Fleet {
       const callable = worker && callee(worker);
       if (!remote || !callable) return;
       const left = formatDuration(Math.max(0, Date.parse(expires_at) - clock.now()));
-      await leases.present(id, async (lease) => {
-        if (lease) await remote.renew(callable, lease, left, signal);
-      });
+      await leases.present(id, async (lease) => lease && remote.renew(callable, lease, left, signal));
     });
   }
 

@@ -6,7 +6,7 @@ import type { Connection, Row, Statement } from './connection.ts';
 import { callerError, StatementFailure, unanswered } from './failures.ts';
 import type { ConnectionPool } from './pool.ts';
 
-/** No attempt starts later than this after the call, nor goes on for long. */
+/** No attempt starts later than this after the call, or lasts much longer. */
 const BUDGET_MS = 5000;
 /** What the last attempt has at least. */
 const LAST_MS = 1000;
