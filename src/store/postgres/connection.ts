@@ -21,7 +21,7 @@ import { decodeText, type EncodedJson, encodeText } from './text.ts';
 export const STATEMENT_MS = 5000;
 const LOCK_MS = 2000;
 /** The server's own answer to a slow statement is awaited for so long. */
-const GRACE_MS = 500;
+export const GRACE_MS = 500;
 /** For connecting, authenticating and setting up. */
 export const DIAL_MS = 1000;
 const KEEP_ALIVE_MS = 15_000;

@@ -2,13 +2,13 @@
 // also after a lost answer: either a repetition is harmless, or it recognizes the earlier attempt by a token that was chosen
 // before the first one (docs/design/postgres.md#lost-answers).
 import type { Clock, Random } from '../../domain/ports.ts';
-import type { Connection, Row, Statement } from './connection.ts';
+import { type Connection, GRACE_MS, type Row, type Statement } from './connection.ts';
 import { callerError, StatementFailure, unanswered } from './failures.ts';
 import type { ConnectionPool } from './pool.ts';
 
 /** No attempt starts later than this after the call, or lasts much longer. */
 const BUDGET_MS = 5000;
-/** What the last attempt has at least. */
+/** What the last attempt has at least. Each has a grace in addition, so that the database cancels a slow statement first. */
 const LAST_MS = 1000;
 const MOST_CONFLICTS = 5;
 const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [5, 50];
@@ -105,7 +105,7 @@ async function repeating<R>(
   for (let conflicts = 0; ; ) {
     try {
       return await pool.use((connection) =>
-        attempt(connection, isRepeat, Math.max(LAST_MS, deadline - clock.monotonic())),
+        attempt(connection, isRepeat, Math.max(LAST_MS, deadline - clock.monotonic()) + GRACE_MS),
       );
     } catch (error) {
       if (!(error instanceof StatementFailure)) throw error;
