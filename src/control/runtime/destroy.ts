@@ -6,6 +6,7 @@ import { type SystemEnd, systemEnd } from '../../domain/actor.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
+import { withTimeout } from '../../domain/timeout.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { EndReason } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
@@ -24,6 +25,8 @@ const LAST_RETRY_MS = 60_000;
 const MARK_ATTEMPTS = 5;
 /** An expired sandbox that is found this much later may have ended without this server. */
 const LATE_MS = 500;
+/** A worker that does not answer within this time delays no end. */
+const INSPECT_MS = 1000;
 
 export interface DestroyDeps {
   sandboxes: SandboxStore;
@@ -181,7 +184,10 @@ export class Destroyer {
     const { runtimes, clock } = this.#deps;
     const isLate = clock.now() - Date.parse(row.expires_at) > LATE_MS;
     if (row.end_reason !== 'expired' || !isLate) return undefined;
-    const state = await runtimes.inspect(row, new AbortController().signal).catch(() => 'running');
+    const error = () => new ServiceError('timeout', 'The runtime could not be inspected in time.');
+    const state = await withTimeout({ clock, ms: INSPECT_MS, error }, (signal) =>
+      runtimes.inspect(row, signal),
+    ).catch(() => 'running');
     return state === 'running' ? undefined : row.expires_at;
   }
 
