@@ -184,7 +184,7 @@ export async function removeStored(deps: StoreDeps, name: string): Promise<Remov
     const { length } = isLast ? await usersOf(join(found.tree, '..')) : [];
     if (length > 0) throw imageInUse(name, length);
     await rm(nameFile(paths, found.name), { force: true });
-    return { names: [shortImageName(found.name)], freed_bytes: await collect(paths) };
+    return { names: [shortImageName(found.name)], freed_bytes: await collect(deps, paths) };
   });
 }
 
@@ -201,9 +201,6 @@ export interface PruneRequest {
   /** Only names that a pull gave, and can give again: nothing that was imported or tagged. */
   pulledOnly?: boolean;
 }
-
-/** How long a pull may take until it names its layers. */
-const MAKING_MS = 3_600_000;
 
 /** Removes unused images, and what killed imports and interrupted pulls left. */
 export async function pruneStored(deps: StoreDeps, request: PruneRequest): Promise<Removal> {
@@ -224,18 +221,17 @@ export async function pruneStored(deps: StoreDeps, request: PruneRequest): Promi
         freed_bytes: old.reduce((sum, { image, disk_bytes = 0 }) => sum + image.size_bytes + disk_bytes, 0),
       };
     for (const { name } of old) await rm(nameFile(paths, name), { force: true });
-    await sweepTemporary({ ...deps, paths });
     await sweepParts(deps.agent, paths, Number.POSITIVE_INFINITY);
-    const since = pulledOnly ? deps.clock.now() - MAKING_MS : Number.POSITIVE_INFINITY;
-    return { names, freed_bytes: await collect(paths, since) };
+    return { names, freed_bytes: await collect(deps, paths) };
   });
 }
 
 /**
- * Removes images, trees, disks and layers that no name leads to. Trees in use stay, and their disks; and layers that were
- * unpacked after `since` (ms since 1970), which may belong to a pull that has not ended.
+ * Removes images, trees, disks and layers that no name leads to, and what killed processes left. Trees in use stay, and their
+ * disks; and layers that were unpacked since the first import or pull began that has not ended.
  */
-async function collect(paths: StorePaths, since = Number.POSITIVE_INFINITY): Promise<number> {
+async function collect({ agent }: StoreDeps, paths: StorePaths): Promise<number> {
+  const since = await sweepTemporary({ agent, paths });
   const kept = new Set((await readNames(paths)).map(({ digest }) => digest));
   const images: StoredImage[] = [];
   for (const file of await entriesOf(paths.images)) {
@@ -255,7 +251,7 @@ async function collect(paths: StorePaths, since = Number.POSITIVE_INFINITY): Pro
   for (const layer of await entriesOf(paths.layers)) {
     if (layers.has(layer)) continue;
     const facts = await readLayer(paths, `sha256:${layer}`);
-    if (Date.parse(facts?.unpacked_at ?? '') > since) continue;
+    if (Date.parse(facts?.unpacked_at ?? '') >= since) continue;
     freed += facts?.bytes ?? 0;
     await discard(paths, join(paths.layers, layer));
   }

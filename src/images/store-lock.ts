@@ -79,13 +79,19 @@ async function makeTemporary({ agent }: LockDeps, folder: string): Promise<FileH
   return owner;
 }
 
-/** Removes the folders in tmp whose makers no longer live. Call it with the store's lock. */
-export async function sweepTemporary({ agent, paths }: LockDeps): Promise<void> {
+/**
+ * Removes the folders in tmp whose makers no longer live. Returns when the first of the others began, in ms since 1970; Infinity
+ * without one. Call it with the store's lock.
+ */
+export async function sweepTemporary({ agent, paths }: Pick<LockDeps, 'agent' | 'paths'>): Promise<number> {
+  let first = Number.POSITIVE_INFINITY;
   for (const name of await entriesOf(paths.tmp)) {
     const folder = join(paths.tmp, name);
     const owner = await open(join(folder, OWNER), 'a').catch(() => undefined);
     const isLeft = !owner || (await lockInStore(agent, owner.fd));
     if (isLeft) await rm(folder, { recursive: true, force: true });
+    else first = Math.min(first, (await owner.stat()).mtimeMs);
     await owner?.close();
   }
+  return first;
 }
