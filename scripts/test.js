@@ -12,8 +12,6 @@ import { bootstrap, root } from './bootstrap.js';
 
 /** More failed files than these are not an accident. */
 const MOST_AGAIN = 6;
-/** Suites that run side by side; each lane is a list of vitest projects. */
-const LANES = [['contract', 'e2e'], ['fault']];
 const FAST = ['unit', 'rules'];
 const SLOWEST = 20;
 /** Suites that run a second time, over three servers behind HAProxy (test/support/servers/fleet.ts). */
@@ -40,14 +38,21 @@ async function runAll(args) {
   const split = args.length === 0 && process.getuid?.() === 0 && process.env.SVC_TEST_LANES !== '1';
   if (!split) return [await run('all', args)];
   const fast = await run('fast', projects(FAST));
-  const lanes = LANES.map((names, at) =>
-    run(names.join('-'), projects(names), { lane: true, shown: at === 0 }),
-  );
-  const slow = await Promise.all(lanes);
+  const [main, beside] = await Promise.all([
+    run('contract-e2e', projects(['contract', 'e2e']), { lane: true }),
+    runBeside(projects(['fault'])),
+  ]);
+  return [fast, main, ...beside];
+}
+
+/** The second lane. */
+async function runBeside(faults) {
+  const fault = await run('fault', faults, { lane: true, shown: false });
+  if (process.env.SVC_TEST_REQUIRE !== 'all') return [fault];
   const files = OVER_FLEET.map((name) => `test/e2e/${name}.test.ts`);
-  const fleet = process.env.SVC_TEST_REQUIRE === 'all' ? [await run('fleet', files, { env: FLEET })] : [];
-  // What it skips was run over a database file.
-  return [fast, ...slow, ...fleet.map((report) => ({ ...report, skipped: [] }))];
+  const fleet = await run('fleet', files, { lane: true, shown: false, env: FLEET });
+  // What it skips runs over a database file.
+  return [fault, { ...fleet, skipped: [] }];
 }
 
 /** What one run of vitest reports: files that failed, tests that passed and failed, and what was skipped. */
