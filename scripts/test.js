@@ -1,7 +1,7 @@
 // `npm test`: builds what is stale, then runs every suite with what this host has. Arguments go to vitest.
 //
-// As root, and without arguments, slow suites run in two lanes side by side (scripts/test-lane.sh): they wait more than
-// they compute. SVC_TEST_LANES=1 runs everything in one.
+// As root, and without arguments, slow suites run in parts, three side by side, each in a lane (scripts/test-lane.sh): they
+// wait more than they compute. A lane prints what a part wrote when the part ends. SVC_TEST_LANES sets their number.
 //
 // With SVC_TEST_AGAIN, as `npm run verify` sets it, a few files that failed run once more, alone: a test of real engines and
 // processes may fail by what else the machine does. One that passes then is named as unstable and does not fail the run.
@@ -21,6 +21,7 @@ const OVER_FLEET = [
 ];
 const FLEET = { SVC_TEST_DATABASE: 'fleet' };
 const PLAIN = {};
+const LANES = Number(process.env.SVC_TEST_LANES) || 3;
 
 await bootstrap();
 // Outside /tmp, which a lane does not share.
@@ -34,36 +35,52 @@ process.exit(status);
 
 /** @param {string[]} args */
 async function runAll(args) {
-  const projects = (names) => names.flatMap((name) => ['--project', name]);
-  const split = args.length === 0 && process.getuid?.() === 0 && process.env.SVC_TEST_LANES !== '1';
-  if (!split) return [await run('all', args)];
+  if (args.length > 0 || process.getuid?.() !== 0) return [await run('all', args)];
   const fast = await run('fast', projects(FAST));
-  const [main, beside] = await Promise.all([
-    run('contract-e2e', projects(['contract', 'e2e']), { lane: true }),
-    runBeside(projects(['fault'])),
-  ]);
-  return [fast, main, ...beside];
+  // The longest come first.
+  const left = [...parts('e2e', 4), ...parts('fault', 2), ...fleetParts(2), ...parts('contract', 2)];
+  const reports = [fast];
+  const lane = async () => {
+    for (let part = left.shift(); part; part = left.shift()) {
+      process.stdout.write(`${part.name} runs, ${left.length} parts are left\n`);
+      reports.push(await run(part.name, part.args, { lane: true, env: part.env }));
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  return reports;
 }
 
-/** The second lane. */
-async function runBeside(faults) {
-  const fault = await run('fault', faults, { lane: true, shown: false });
-  if (process.env.SVC_TEST_REQUIRE !== 'all') return [fault];
+function projects(names) {
+  return names.flatMap((name) => ['--project', name]);
+}
+
+/** A suite in so many parts, by its files. */
+function parts(suite, count) {
+  return shards(suite, count, projects([suite]), PLAIN);
+}
+
+function fleetParts(count) {
+  if (process.env.SVC_TEST_REQUIRE !== 'all') return [];
   const files = OVER_FLEET.map((name) => `test/e2e/${name}.test.ts`);
-  const fleet = await run('fleet', files, { lane: true, shown: false, env: FLEET });
-  // What it skips runs over a database file.
-  return [fault, { ...fleet, skipped: [] }];
+  return shards('fleet', count, files, FLEET);
+}
+
+function shards(suite, count, args, env) {
+  return Array.from({ length: count }, (_, n) => ({
+    name: `${suite}-${n + 1}`,
+    args: [...args, `--shard=${n + 1}/${count}`],
+    env,
+  }));
 }
 
 /** What one run of vitest reports: files that failed, tests that passed and failed, and what was skipped. */
-function run(name, args, { lane = false, shown = true, env = PLAIN } = {}) {
+function run(name, args, { lane = false, env = PLAIN } = {}) {
   const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
   const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...args];
   const command = lane ? ['bash', 'scripts/test-lane.sh', ...vitest] : vitest;
-  // A lane that runs beside another one prints its output when it ends.
   const kept = join(folder, `${name}.log`);
-  const output = shown ? [1, 2] : [openSync(kept, 'w'), openSync(kept, 'a')];
+  const output = lane ? [openSync(kept, 'w'), openSync(kept, 'a')] : [1, 2];
   const start = Date.now();
   const child = spawn(command[0], command.slice(1), {
     cwd: root,
@@ -72,7 +89,7 @@ function run(name, args, { lane = false, shown = true, env = PLAIN } = {}) {
   });
   return new Promise((resolve) => {
     child.once('close', (code) => {
-      if (!shown) process.stdout.write(readFileSync(kept));
+      if (lane) process.stdout.write(readFileSync(kept));
       const none = {
         failed_files: [],
         unhandled: 1,
@@ -83,6 +100,8 @@ function run(name, args, { lane = false, shown = true, env = PLAIN } = {}) {
         files: [],
       };
       const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : none;
+      // What the suites over a fleet skip runs over a database file.
+      if (env === FLEET) counts.skipped = [];
       resolve({ name, minutes: (Date.now() - start) / 60_000, status: code ?? 1, ...counts, env });
     });
   });
