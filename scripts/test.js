@@ -1,7 +1,7 @@
 // `npm test`: builds what is stale, then runs every suite with what this host has. Arguments go to vitest.
 //
-// As root, and without arguments, slow suites run in parts, three side by side, each in a lane (scripts/test-lane.sh): they
-// wait more than they compute. A lane prints what a part wrote when the part ends. SVC_TEST_LANES sets their number.
+// As root, and without arguments, slow suites run two side by side, each in a lane (scripts/test-lane.sh): they wait more than
+// they compute. A lane prints what a suite wrote when it ends. SVC_TEST_LANES sets their number.
 //
 // With SVC_TEST_AGAIN, as `npm run verify` sets it, a few files that failed run once more, alone: a test of real engines and
 // processes may fail by what else the machine does. One that passes then is named as unstable and does not fail the run.
@@ -21,7 +21,12 @@ const OVER_FLEET = [
 ];
 const FLEET = { SVC_TEST_DATABASE: 'fleet' };
 const PLAIN = {};
-const LANES = Number(process.env.SVC_TEST_LANES) || 3;
+const FLEET_PART = {
+  name: 'fleet',
+  args: OVER_FLEET.map((name) => `test/e2e/${name}.test.ts`),
+  env: FLEET,
+};
+const LANES = Number(process.env.SVC_TEST_LANES) || 2;
 
 await bootstrap();
 // Outside /tmp, which a lane does not share.
@@ -37,13 +42,18 @@ process.exit(status);
 async function runAll(args) {
   if (args.length > 0 || process.getuid?.() !== 0) return [await run('all', args)];
   const fast = await run('fast', projects(FAST));
-  // The longest come first.
-  const left = [...parts('e2e', 4), ...parts('fault', 2), ...fleetParts(2), ...parts('contract', 2)];
+  // Files of one suite run one after another: some use the same ports of this host.
+  const left = ['fault', 'contract', 'e2e'].map((suite) => ({
+    name: suite,
+    args: projects([suite]),
+    env: PLAIN,
+  }));
+  if (process.env.SVC_TEST_REQUIRE === 'all') left.push(FLEET_PART);
   const reports = [fast];
   const lane = async () => {
-    for (let part = left.shift(); part; part = left.shift()) {
-      process.stdout.write(`${part.name} runs, ${left.length} parts are left\n`);
-      reports.push(await run(part.name, part.args, { lane: true, env: part.env }));
+    for (let suite = left.shift(); suite; suite = left.shift()) {
+      process.stdout.write(`${suite.name} runs, ${left.length} suites are left\n`);
+      reports.push(await run(suite.name, suite.args, { lane: true, env: suite.env }));
     }
   };
   await Promise.all(Array.from({ length: LANES }, lane));
@@ -52,25 +62,6 @@ async function runAll(args) {
 
 function projects(names) {
   return names.flatMap((name) => ['--project', name]);
-}
-
-/** A suite in so many parts, by its files. */
-function parts(suite, count) {
-  return shards(suite, count, projects([suite]), PLAIN);
-}
-
-function fleetParts(count) {
-  if (process.env.SVC_TEST_REQUIRE !== 'all') return [];
-  const files = OVER_FLEET.map((name) => `test/e2e/${name}.test.ts`);
-  return shards('fleet', count, files, FLEET);
-}
-
-function shards(suite, count, args, env) {
-  return Array.from({ length: count }, (_, n) => ({
-    name: `${suite}-${n + 1}`,
-    args: [...args, `--shard=${n + 1}/${count}`],
-    env,
-  }));
 }
 
 /** What one run of vitest reports: files that failed, tests that passed and failed, and what was skipped. */
