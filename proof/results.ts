@@ -1,5 +1,5 @@
 // proof/results.json: what was tried, how often, and what was found. Committed; docs/reliability.md is made of it.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { packageRoot } from '../src/host/package-root.ts';
 import { type Counts, KIND_NAMES, type KindName } from './kinds.ts';
@@ -38,5 +38,7 @@ export function record<K extends KindName>(
   const others = results[kind].filter((one) => one.name !== name);
   const rows = [...others, row].sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `${JSON.stringify({ ...results, [kind]: rows }, null, 2)}\n`);
+  // A campaign that is killed leaves the old file or the new one.
+  writeFileSync(`${path}.new`, `${JSON.stringify({ ...results, [kind]: rows }, null, 2)}\n`);
+  renameSync(`${path}.new`, path);
 }

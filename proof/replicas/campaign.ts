@@ -1,13 +1,14 @@
 // The campaign of faults in a fleet: rounds in the order of a seed, on one fleet that lives through all of it. A line for each
-// fault, and its counts in proof/results.json. What earlier runs of it counted is kept: it goes on where it was interrupted.
+// round, and the counts of its faults in proof/results.json. What earlier runs of it counted is kept: it goes on where it was
+// interrupted.
 import { join } from 'node:path';
 import { packageRoot } from '../../src/host/package-root.ts';
 import { seededRandom } from '../../test/support/fakes/ports.ts';
 import type { Counts } from '../kinds.ts';
 import { readResults, record } from '../results.ts';
-import { FAULTS, type FaultName } from './faults.ts';
+import { FAULTS, type FaultName, roundsOf } from './faults.ts';
 import { Ground } from './ground.ts';
-import { type Findings, type Outcome, tryFault } from './round.ts';
+import { type Findings, type Outcome, Rounds } from './round.ts';
 
 export interface ReplicasOptions {
   /** How often each fault comes, earlier runs included. */
@@ -23,6 +24,9 @@ export interface ReplicasOptions {
   isKept: boolean;
 }
 
+/** Behind a rest of this length the line says what it waited for. */
+const LONG_REST_MS = 5000;
+
 type Row = Counts<'replicas'>;
 const KINDS = [
   ...[
@@ -36,44 +40,72 @@ const KINDS = [
   ],
 ] as (keyof Findings)[];
 
-/** The number of faults after which something was wrong. */
+/** The number of rounds after which something was wrong. */
 export async function replicasCampaign(options: ReplicasOptions): Promise<number> {
   const { runs, minutes, seed, signal, filters = [''], told, isKept } = options;
-  let ground = new Ground();
   const counts = new Map<FaultName, Row>(isKept ? counted() : []);
   const deadline = performance.now() + minutes * 60_000;
+  const isOver = () => performance.now() > deadline || signal?.aborted;
+  let fleet: Fleet | undefined;
   let found = 0;
   try {
-    await ground.start();
-    for (let run = 0; run < runs; run++)
-      for (const fault of ordered(seed + run)) {
-        if (!filters.some((words) => fault.includes(words))) continue;
-        const row = counts.get(fault) ?? none();
-        if (row.trials > run || performance.now() > deadline || signal?.aborted) continue;
-        const outcome = await tryFault(ground, fault, seed + 100 * run).catch((error: unknown) =>
-          undone(fault, error),
-        );
-        told(`${run + 1} ${fault}: ${sentence(outcome)}`);
-        counts.set(fault, add(row, outcome));
-        if (isBroken(outcome)) found++;
-        if (isKept) record('replicas', { name: fault, counts: add(row, outcome) });
-        // What is left of a trial that did not come to its end would be found in the next one.
+    for (let run = 0; run < runs; run++) {
+      const wanted = ordered(seed + run).filter(
+        (fault) => filters.some((words) => fault.includes(words)) && (counts.get(fault)?.trials ?? 0) <= run,
+      );
+      for (const faults of roundsOf(wanted)) {
+        if (isOver()) return found;
+        fleet ??= await startFleet();
+        const began = performance.now();
+        const outcome = await fleet.rounds.try(faults, seed + 100 * run).catch(undone);
+        const seconds = Math.round((performance.now() - began) / 1000);
+        told(`${run + 1} ${faults.join(' + ')}: ${sentence(outcome)}; ${seconds} s: ${spent(outcome)}`);
+        for (const fault of faults) {
+          const row = add(counts.get(fault) ?? none(), outcome, faults.length);
+          counts.set(fault, row);
+          if (isKept) record('replicas', { name: fault, counts: row });
+        }
         if (!isBroken(outcome)) continue;
-        ground.keepLogs(join(packageRoot(), '.cache', `fleet-${run + 1}-${fault}`));
-        await ground.stop();
-        ground = new Ground();
-        await ground.start();
+        found++;
+        fleet.ground.keepLogs(join(packageRoot(), '.cache', `fleet-${run + 1}-${faults.join('-')}`));
+        // What is left of a round that did not come to its end would be found in the next one.
+        await fleet.stop();
+        fleet = undefined;
       }
+    }
+    return found;
   } finally {
-    await ground.stop();
+    await fleet?.stop();
   }
-  return found;
 }
 
-/** Of a trial that did not come to its end. */
-function undone(fault: FaultName, error: unknown): Outcome {
+interface Fleet {
+  ground: Ground;
+  rounds: Rounds;
+  stop(): Promise<void>;
+}
+
+async function startFleet(): Promise<Fleet> {
+  const ground = new Ground();
+  try {
+    await ground.start();
+    const rounds = new Rounds(ground);
+    await rounds.start();
+    const stop = async () => {
+      await rounds.stop();
+      await ground.stop();
+    };
+    return { ground, rounds, stop };
+  } catch (error) {
+    await ground.stop();
+    throw error;
+  }
+}
+
+/** Of a round that did not come to its end. */
+function undone(error: unknown): Outcome {
   const none = Object.fromEntries(KINDS.map((kind) => [kind, [] as string[]])) as unknown as Findings;
-  return { fault, calls: 0, ...none, unsettled: [String(error)] };
+  return { calls: 0, last: [], took: {}, ...none, unsettled: [String(error)] };
 }
 
 /** All faults in an order of the seed. */
@@ -98,7 +130,8 @@ function none(): Row {
   return { trials: 0, survived: 0, calls: 0, ...zero };
 }
 
-function add(row: Row, outcome: Outcome): Row {
+/** The calls of a round are shared out among its faults. */
+function add(row: Row, outcome: Outcome, faults: number): Row {
   const sums = KINDS.map((kind) => [kind, row[kind] + (outcome[kind].length > 0 ? 1 : 0)]);
   const survived = (row.survived ?? 0) + (isBroken(outcome) ? 0 : 1);
   return {
@@ -106,7 +139,7 @@ function add(row: Row, outcome: Outcome): Row {
     ...Object.fromEntries(sums),
     trials: row.trials + 1,
     survived,
-    calls: (row.calls ?? 0) + outcome.calls,
+    calls: (row.calls ?? 0) + Math.round(outcome.calls / faults),
     ...measured(row, outcome),
   };
 }
@@ -133,4 +166,10 @@ function sentence(outcome: Outcome): string {
     ...(failover === undefined ? [] : [`first write ${failover} ms after the promotion`]),
   ].join(', ');
   return found.length > 0 ? `FOUND ${found.join('; ')}; ${facts}` : `well, ${facts}`;
+}
+
+function spent({ took, last }: Outcome): string {
+  const laps = Object.entries(took).map(([name, ms]) => `${name} ${(ms / 1000).toFixed(1)}`);
+  const isLong = (took.rest ?? 0) > LONG_REST_MS;
+  return [...laps, ...(isLong ? [`waited for: ${last.join(', ')}`] : [])].join(', ');
 }

@@ -1,9 +1,11 @@
 // PostgreSQL with a synchronous standby under Patroni and etcd: three hosts of their own, whose programs a campaign kills, freezes
 // and starts again on the same data. Failovers are Patroni's alone. Data folders are small file systems in memory, to be filled.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { postgresFolder } from '../../bench/postgres-programs.ts';
 import { patroniFolder } from '../../test/support/hosts/debian-program.ts';
@@ -20,6 +22,9 @@ const [PORT, REST, ETCD] = [5432, 8008, 2379];
 const DISK = '400m';
 const BALLAST = 'ballast';
 const SETTLED_MS = 120_000;
+/** Between questions to Patroni, which asks etcd for each. */
+const ASKED_EVERY_MS = 200;
+const QUERY_MS = 5000;
 /** What docs/fleet.md recommends. */
 const SETTINGS = {
   ...{ ttl: 20, loop_wait: 2, retry_timeout: 3, primary_start_timeout: 0, synchronous_mode: true },
@@ -39,6 +44,7 @@ interface Cluster {
 export class Database {
   readonly nodes: DatabaseNode[] = [];
   readonly etcd: Etcd;
+  #last: DatabaseNode | undefined;
   readonly #folder = mkdtempSync(join(tmpdir(), 'svc-proof-pg-'));
 
   constructor(network: Network) {
@@ -69,10 +75,10 @@ export class Database {
     const isWhole = async () => {
       const cluster = await this.nodes[0]?.cluster().catch((error: unknown) => String(error));
       said = JSON.stringify(cluster);
-      if (cluster === undefined || typeof cluster === 'string') return false;
+      if (cluster === undefined || typeof cluster === 'string') return pause(ASKED_EVERY_MS, false);
       const { members } = cluster;
       const isStanding = members.some(({ role, lag }) => role === 'sync_standby' && lag === 0);
-      return isStanding && members.some(({ role }) => role === 'leader');
+      return (isStanding && members.some(({ role }) => role === 'leader')) || pause(ASKED_EVERY_MS, false);
     };
     await until('a synchronous standby', isWhole, SETTLED_MS).catch((error: unknown) => {
       throw new Error(
@@ -99,6 +105,27 @@ export class Database {
     return (await this.primary()).rows<R>(sql);
   }
 
+  /** The same, of the last primary that answered: of some moment, of a cluster that may have no primary now. */
+  async moment<R extends object>(sql: string): Promise<R[]> {
+    this.#last ??= await this.primary();
+    try {
+      return await this.#last.rows<R>(sql);
+    } catch (error) {
+      this.#last = undefined;
+      throw error;
+    }
+  }
+
+  /** Resolves when Patroni has made another node the leader. */
+  async promoted(lost: DatabaseNode): Promise<void> {
+    const others = this.nodes.filter((node) => node !== lost);
+    const hasLeader = async () => {
+      const answers = await Promise.all(others.map((node) => node.isLeader()));
+      return answers.includes(true) || pause(ASKED_EVERY_MS, false);
+    };
+    await until('another leader', hasLeader, SETTLED_MS);
+  }
+
   /** SIGKILL to all processes of all its hosts. */
   async kill(): Promise<void> {
     await Promise.all([...this.nodes, this.etcd].map((each) => each.kill()));
@@ -111,6 +138,7 @@ export class Database {
   }
 
   async remove(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.leave()));
     await this.kill();
     for (const node of this.nodes) node.unmount();
     removeFolder(this.#folder);
@@ -156,6 +184,7 @@ export class DatabaseNode {
   readonly host: NetworkHost;
   readonly #folder: string;
   readonly member: Member;
+  #client: Promise<pg.Client> | undefined;
 
   constructor(host: NetworkHost, gateway: string, options: { folder: string; etcd: string }) {
     this.host = host;
@@ -203,12 +232,13 @@ export class DatabaseNode {
   }
 
   /** Leaves no space in the file system of its data, or frees it. */
-  fill(isFull: boolean): void {
+  async fill(isFull: boolean): Promise<void> {
     const path = join(this.#folder, BALLAST);
     rmSync(path, { force: true });
     if (!isFull) return;
     // It ends with an error, when nothing more fits.
-    spawnSync('dd', ['if=/dev/zero', `of=${path}`, 'bs=1M'], { stdio: 'ignore', timeout: 20_000 });
+    const args = ['if=/dev/zero', `of=${path}`, 'bs=1M'];
+    await once(spawn('dd', args, { stdio: 'ignore', timeout: 60_000 }), 'exit');
   }
 
   async isLeader(): Promise<boolean> {
@@ -229,21 +259,44 @@ export class DatabaseNode {
     return stamp > since ? stamp : undefined;
   }
 
+  /** Over one connection, as long as it works. */
   async rows<R extends object>(sql: string): Promise<R[]> {
+    const client = await this.#connected();
+    try {
+      return (await client.query<R>(sql)).rows;
+    } catch (error) {
+      this.#leave(client);
+      throw error;
+    }
+  }
+
+  /** Closes its connection. */
+  async leave(): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    if (client) this.#leave(client);
+  }
+
+  #connected(): Promise<pg.Client> {
+    this.#client ??= this.#connect().catch((error: unknown) => {
+      this.#client = undefined;
+      throw error;
+    });
+    return this.#client;
+  }
+
+  async #connect(): Promise<pg.Client> {
     const { address: host } = this.host;
     const at = { host, port: PORT, user: USER, password: PASSWORD, database: NAME };
-    const client = new pg.Client({ ...at, query_timeout: 10_000, connectionTimeoutMillis: 2000 });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      return (await client.query<R>(sql)).rows;
-    } finally {
-      // The answer to a goodbye may never come.
-      await Promise.race([
-        client.end().catch(() => undefined),
-        new Promise((resolve) => setTimeout(resolve, 1000)),
-      ]);
-    }
+    const client = new pg.Client({ ...at, query_timeout: QUERY_MS, connectionTimeoutMillis: 2000 });
+    client.on('error', () => this.#leave(client));
+    await client.connect();
+    return client;
+  }
+
+  /** Without waiting: the answer to a goodbye may never come. */
+  #leave(client: pg.Client): void {
+    this.#client = undefined;
+    client.end().catch(() => undefined);
   }
 
   unmount(): void {

@@ -144,9 +144,9 @@ export class Ground {
     return this.#ids('sandboxes', 'id', LIVE);
   }
 
-  /** How many have not ended now: in all, and of one owner. */
+  /** How many have not ended at one moment: in all, and of one owner. */
   async counted(): Promise<{ all: number; own: number }> {
-    const rows = await this.database.rows<{ n: number }>(
+    const rows = await this.database.moment<{ n: number }>(
       `SELECT count(*)::int AS n FROM sandboxes WHERE ${LIVE} GROUP BY owner_id`,
     );
     const counts = rows.map(({ n }) => n);
@@ -158,9 +158,9 @@ export class Ground {
     return this.database.rows('SELECT owner_id, home FROM tickets WHERE outcome IS NULL ORDER BY seq');
   }
 
-  /** Ids of all events that are stored, in order. */
-  async events(): Promise<number[]> {
-    return (await this.#ids('events', 'id')).map(Number).sort((a, b) => a - b);
+  /** Ids of all events that are stored behind one, in order. */
+  async events(after: number): Promise<number[]> {
+    return (await this.#ids('events', 'id', `id > ${after}`)).map(Number).sort((a, b) => a - b);
   }
 
   /** A file for each process, in a new folder. */

@@ -29,28 +29,34 @@ export class Load {
   readonly surprises: string[] = [];
   calls = 0;
   readonly #client: Client;
-  readonly #stop = new AbortController();
+  /** What each owner has, the oldest first. */
+  readonly #owned = new Map<string, string[]>(OWNERS.map((owner) => [owner, []]));
+  #isAtWork = false;
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(url: string) {
     this.#client = new Client({ server: url, apiKey: API_KEY, retry: false });
   }
 
-  /** Until `stop`. */
+  /** Until `rest`, and then on with the sandboxes that there are. */
   start(): void {
-    this.#running = Promise.all(OWNERS.map((owner) => this.#owner(owner)));
+    this.#isAtWork = true;
+    this.#running = Promise.all([...this.#owned].map(([owner, own]) => this.#owner(owner, own)));
   }
 
   /** Resolves when each client has its last answer. */
-  async stop(): Promise<void> {
-    this.#stop.abort();
+  async rest(): Promise<void> {
+    this.#isAtWork = false;
     await this.#running;
+  }
+
+  async close(): Promise<void> {
+    await this.rest();
     await this.#client.close();
   }
 
-  async #owner(owner_id: string): Promise<void> {
-    const own: string[] = [];
-    while (!this.#stop.signal.aborted) {
+  async #owner(owner_id: string, own: string[]): Promise<void> {
+    while (this.#isAtWork) {
       const id = await this.#spawn(owner_id);
       if (id === undefined) return;
       own.push(id);
@@ -143,8 +149,9 @@ const isConnection = (error: unknown) =>
 
 /** A reader that resumes by the id of the last event it has. */
 export class EventReader {
-  readonly ids: number[] = [];
-  /** From where it reads: what is stored later must all come. */
+  /** What it received since `from`. */
+  ids: number[] = [];
+  /** What is stored behind it must all come. */
   from: number | undefined;
   readonly #url: string;
   readonly #stop = new AbortController();
@@ -161,6 +168,12 @@ export class EventReader {
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
+  }
+
+  /** What it received is judged; what comes next is behind it. */
+  goOn(): void {
+    this.from = this.ids.at(-1) ?? this.from;
+    this.ids = [];
   }
 
   async #run(): Promise<void> {

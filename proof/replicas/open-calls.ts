@@ -16,6 +16,7 @@ const LONGEST = '10m';
 const LONGEST_SILENCE_MS = 3000;
 const LONGEST_CALL_MS = 10_000;
 const PULSE_MS = 500;
+const LONGEST_END_MS = 60_000;
 
 interface Pulse {
   began: number;
@@ -60,6 +61,7 @@ class Voice {
 
 export class OpenCalls {
   readonly #ground: Ground;
+  readonly #refusals: readonly number[];
   readonly #client: Client;
   readonly #stop = new AbortController();
   readonly #voices: Voice[] = [];
@@ -67,8 +69,10 @@ export class OpenCalls {
   readonly #pending = new Set<Promise<void>>();
   #id = '';
 
-  constructor(ground: Ground) {
+  /** `refusals` are the statuses that writes may get besides 200 and 503. */
+  constructor(ground: Ground, refusals: readonly number[]) {
     this.#ground = ground;
+    this.#refusals = refusals;
     this.#client = new Client({ server: ground.url, apiKey: API_KEY });
   }
 
@@ -99,14 +103,15 @@ export class OpenCalls {
     for (const voice of this.#voices) voice.stop();
     this.#stop.abort();
     await Promise.all([...this.#voices.map(({ over }) => over), ...this.#pending]);
-    await this.#client.destroy(this.#id).catch(() => undefined);
+    const isEnded = await this.#ended();
     await this.#client.close();
     return [
+      ...(isEnded ? [] : [`${this.#id} could not be ended`]),
       ...this.#voices.flatMap(({ name, failure, silence }) => [
         ...(failure === undefined ? [] : [`${name} broke: ${failure}`]),
         ...(silence > LONGEST_SILENCE_MS ? [`${name} was silent for ${Math.round(silence)} ms`] : []),
       ]),
-      ...this.#pulses.flatMap(wrongOf),
+      ...this.#pulses.flatMap((pulse) => wrongOf(pulse, this.#refusals)),
     ];
   }
 
@@ -122,6 +127,17 @@ export class OpenCalls {
     const ends = this.#pulses.filter(({ status }) => status === 200).map(({ ended }) => ended);
     const sorted = ends.sort((a, b) => a - b);
     return Math.max(0, ...sorted.slice(1).map((ended, n) => ended - (sorted[n] ?? ended)));
+  }
+
+  /** Repeats until it is answered. */
+  async #ended(): Promise<boolean> {
+    if (this.#id === '') return true;
+    const end = () =>
+      this.#client.destroy(this.#id).then(
+        () => true,
+        () => pause(PULSE_MS, false),
+      );
+    return until('the end of the sandbox of open calls', end, LONGEST_END_MS).catch(() => false);
   }
 
   async #write(): Promise<void> {
@@ -181,9 +197,9 @@ export class OpenCalls {
   }
 }
 
-function wrongOf({ began, ended, status, retryAfter, text }: Pulse): string[] {
+function wrongOf({ began, ended, status, retryAfter, text }: Pulse, refusals: readonly number[]): string[] {
   const took = ended - began;
   if (took > LONGEST_CALL_MS) return [`a write took ${took} ms (${status})`];
-  const isRight = status === 200 || (status === 503 && retryAfter !== null);
+  const isRight = status === 200 || refusals.includes(status) || (status === 503 && retryAfter !== null);
   return isRight ? [] : [`a write got ${status} after ${took} ms: ${text.slice(0, 200)}`];
 }

@@ -1,4 +1,5 @@
-// One fault in a fleet under load, and the audit behind it. Findings are empty where all is well.
+// Faults in a fleet under load, and the audit behind them. Clients, their sandboxes and the reader live from round to round, so
+// that each audit covers what earlier rounds left. Findings are empty where all is well.
 import { setTimeout as pause } from 'node:timers/promises';
 import { seededRandom } from '../../test/support/fakes/ports.ts';
 import { until } from '../../test/support/until.ts';
@@ -9,8 +10,10 @@ import { OpenCalls } from './open-calls.ts';
 
 const SETTLED_MS = 90_000;
 const SAMPLE_MS = 100;
-const CALLS_BEFORE = 24;
+const CALLS_BEFORE = 10;
 const CALLS_AFTER = 12;
+/** The load goes on for at most so long before a fault. */
+const LONGEST_START_MS = 1000;
 /** From a promotion to the first acknowledged write. */
 const SLOWEST_FAILOVER_MS = 2000;
 
@@ -27,70 +30,132 @@ export interface Findings {
 }
 
 export interface Outcome extends Findings {
-  fault: FaultName;
   calls: number;
   /** From the promotion of the standby to the first acknowledged write, in ms, where there was one. */
   failover?: number;
   /** The longest time without an acknowledged write, in ms, of faults of the database. */
   outage?: number;
+  /** What differed last before all agreed. */
+  last: string[];
+  /** Where the time of the round went, in ms. */
+  took: Record<string, number>;
 }
 
-export async function tryFault(ground: Ground, fault: FaultName, seed: number): Promise<Outcome> {
-  const random = seededRandom(seed);
-  const pick = <T>(all: readonly T[]) => all[random.bytes(2).readUInt16LE() % all.length] as T;
-  const { run, isOfDatabase } = FAULTS.get(fault) as Fault;
-  const open = new OpenCalls(ground);
-  if (isOfDatabase) await open.start();
-  const began = Date.now();
-  const before = new Set(await ground.live());
-  const reader = new EventReader(ground.url);
-  const load = new Load(ground.url);
-  reader.start();
-  await until('the reader reads', () => reader.from !== undefined);
-  const caps = sampled(ground);
-  load.start();
-  try {
-    await until('clients are at work', () => load.calls >= CALLS_BEFORE, SETTLED_MS);
-    await pause(random.bytes(2).readUInt16LE() % 2000);
-    await run(ground, pick);
-    const during = load.calls;
-    await until('clients go on', () => load.calls >= during + CALLS_AFTER, SETTLED_MS);
-    await ground.database.settled();
-  } finally {
-    await load.stop();
+/** What goes on from round to round on one fleet. */
+export class Rounds {
+  readonly #ground: Ground;
+  readonly #load: Load;
+  readonly #reader: EventReader;
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+    this.#load = new Load(ground.url);
+    this.#reader = new EventReader(ground.url);
   }
-  const noticed = isOfDatabase ? await open.stop() : [];
-  const failover = isOfDatabase ? failoverOf(ground, open, began) : undefined;
-  if (failover !== undefined && failover > SLOWEST_FAILOVER_MS)
-    noticed.push(`the first write came ${failover} ms after the promotion`);
-  let rest: string[] = [];
-  const agree = async () => {
-    rest = await ground.disagreements().catch((error: unknown) => [String(error)]);
-    return rest.length === 0;
+
+  /** Resolves when the reader reads. */
+  async start(): Promise<void> {
+    this.#reader.start();
+    await until('the reader reads', () => this.#reader.from !== undefined);
+  }
+
+  /** Leaves sandboxes to the ground. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#reader.stop(), this.#load.close()]);
+  }
+
+  /** Injects faults at the same time, and audits once the fleet is at rest. */
+  async try(names: readonly FaultName[], seed: number): Promise<Outcome> {
+    const random = seededRandom(seed);
+    const pick = <T>(all: readonly T[]) => all[random.bytes(2).readUInt16LE() % all.length] as T;
+    const faults = names.map((name) => FAULTS.get(name) as Fault);
+    const took = stopwatch();
+    const began = Date.now();
+    const open = openCalls(this.#ground, faults);
+    const load = this.#load;
+    const callsBefore = load.calls;
+    const caps = sampled(this.#ground);
+    let noticed: string[] = [];
+    load.start();
+    try {
+      await Promise.all([open?.start(), this.#goOn('clients are at work', CALLS_BEFORE)]);
+      await pause(random.bytes(2).readUInt16LE() % LONGEST_START_MS);
+      took.lap('before');
+      await Promise.all(faults.map(({ run }) => run(this.#ground, pick)));
+      took.lap('fault');
+      await this.#goOn('clients go on', CALLS_AFTER);
+      await this.#ground.database.settled();
+      took.lap('recovery');
+    } finally {
+      [noticed = []] = await Promise.all([open?.stop(), load.rest()]);
+    }
+    const failover = open && failoverOf(this.#ground, open, began);
+    if (failover !== undefined && failover > SLOWEST_FAILOVER_MS)
+      noticed.push(`the first write came ${failover} ms after the promotion`);
+    const { rest, last } = await this.#agreement();
+    took.lap('rest');
+    const outcome = {
+      ...audited(load, await this.#ground.live()),
+      over_admissions: await caps.stop(),
+      events_wrong: await this.#events(),
+      noticed,
+      unsettled: [...rest, ...load.surprises.splice(0)],
+    };
+    load.keyed.clear();
+    took.lap('audit');
+    return {
+      ...outcome,
+      ...{ calls: load.calls - callsBefore, last, took: took.laps },
+      ...(failover !== undefined && { failover }),
+      ...(open && { outage: open.longestOutage() }),
+    };
+  }
+
+  async #goOn(what: string, calls: number): Promise<void> {
+    const from = this.#load.calls;
+    await until(what, () => this.#load.calls >= from + calls, SETTLED_MS);
+  }
+
+  /** What still differs when the patience is over, and what did last. */
+  async #agreement(): Promise<{ rest: string[]; last: string[] }> {
+    let rest: string[] = [];
+    let last: string[] = [];
+    const agree = async () => {
+      last = rest;
+      rest = await this.#ground.disagreements().catch((error: unknown) => [String(error)]);
+      return rest.length === 0 || pause(SAMPLE_MS, false);
+    };
+    await until('all to agree', agree, SETTLED_MS).catch(() => undefined);
+    return { rest, last };
+  }
+
+  async #events(): Promise<string[]> {
+    const reader = this.#reader;
+    const stored = await this.#ground.events(reader.from ?? 0);
+    await until('the reader to have all events', () => reader.ids.length >= stored.length).catch(
+      () => undefined,
+    );
+    const wrong = differing([reader.from ?? 0, ...reader.ids], stored);
+    reader.goOn();
+    return wrong;
+  }
+}
+
+function openCalls(ground: Ground, faults: readonly Fault[]): OpenCalls | undefined {
+  const refusals = faults.some(({ isOfDisk }) => isOfDisk) ? [507] : [];
+  return faults.some(({ isOfDatabase }) => isOfDatabase) ? new OpenCalls(ground, refusals) : undefined;
+}
+
+/** Names the time since the last lap. */
+function stopwatch(): { laps: Record<string, number>; lap(name: string): void } {
+  const laps: Record<string, number> = {};
+  let last = performance.now();
+  const lap = (name: string) => {
+    const now = performance.now();
+    laps[name] = Math.round(now - last);
+    last = now;
   };
-  await until('all to agree', agree, SETTLED_MS).catch(() => undefined);
-  const over_admissions = await caps.stop();
-  const events = (await ground.events()).filter((id) => id > (reader.from ?? 0));
-  await until('the reader to have all events', () => reader.ids.length >= events.length).catch(
-    () => undefined,
-  );
-  await reader.stop();
-  const live = await ground.live();
-  const findings: Findings = {
-    ...audited(load, live, before),
-    over_admissions,
-    events_wrong: differing(reader.ids, events),
-    noticed,
-    unsettled: [...rest, ...load.surprises],
-  };
-  for (const id of load.live)
-    await fetch(`${ground.url}/api/v1/sandboxes/${id}`, { method: 'DELETE', headers: ground.auth });
-  return {
-    ...{ fault, calls: load.calls },
-    ...findings,
-    ...(failover !== undefined && { failover }),
-    ...(isOfDatabase && { outage: open.longestOutage() }),
-  };
+  return { laps, lap };
 }
 
 function failoverOf({ database }: Ground, open: OpenCalls, began: number): number | undefined {
@@ -101,10 +166,9 @@ function failoverOf({ database }: Ground, open: OpenCalls, began: number): numbe
 function audited(
   { live: given, ended, keyed }: Load,
   live: readonly string[],
-  before: ReadonlySet<string>,
 ): Pick<Findings, 'rows_lost' | 'runtimes_leaked' | 'double_spawns'> {
   const alive = new Set(live);
-  const unknown = live.filter((id) => !given.has(id) && !before.has(id));
+  const unknown = live.filter((id) => !given.has(id));
   return {
     rows_lost: [
       ...[...given].filter((id) => !alive.has(id)).map((id) => `${id} is gone`),
@@ -117,13 +181,11 @@ function audited(
   };
 }
 
-/** Ids that came twice or out of order, that were never stored, and that did not come. */
-function differing(read: readonly number[], stored: readonly number[]): string[] {
+/** Ids behind the first that came twice or out of order, that were never stored, and that did not come. */
+function differing([from = 0, ...read]: readonly number[], stored: readonly number[]): string[] {
   const [came, known] = [new Set(read), new Set(stored)];
   return [
-    ...read
-      .filter((id, n) => n > 0 && id <= (read[n - 1] ?? 0))
-      .map((id) => `event ${id} came twice or late`),
+    ...read.filter((id, n) => id <= (read[n - 1] ?? from)).map((id) => `event ${id} came twice or late`),
     ...read.filter((id) => !known.has(id)).map((id) => `event ${id} is not stored`),
     ...stored.filter((id) => !came.has(id)).map((id) => `event ${id} did not come`),
   ].slice(0, 20);

@@ -2,8 +2,9 @@
 // `npm run proof -- --only replicas`; SVC_TEST_SEED decides which, and SVC_TEST_REPLICA_FAULTS how many.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findingsOf, ordered } from '../../proof/replicas/campaign.ts';
+import { roundsOf } from '../../proof/replicas/faults.ts';
 import { Ground } from '../../proof/replicas/ground.ts';
-import { tryFault } from '../../proof/replicas/round.ts';
+import { Rounds } from '../../proof/replicas/round.ts';
 import { describeWith } from '../support/requires.ts';
 
 const SEED = Number(process.env.SVC_TEST_SEED ?? 1);
@@ -20,10 +21,21 @@ const NONE = {
 
 describeWith(['root', 'bwrap', 'postgres', 'patroni', 'haproxy'], 'a fleet under load', () => {
   const ground = new Ground();
-  beforeAll(() => ground.start());
-  afterAll(() => ground.stop());
-
-  it.each(ordered(SEED).slice(0, FAULTS))('loses, doubles and leaks nothing: %s', async (fault) => {
-    expect(findingsOf(await tryFault(ground, fault, SEED))).toEqual(NONE);
+  let rounds: Rounds | undefined;
+  beforeAll(async () => {
+    await ground.start();
+    rounds = new Rounds(ground);
+    await rounds.start();
   });
+  afterAll(async () => {
+    await rounds?.stop();
+    await ground.stop();
+  });
+
+  it.each(roundsOf(ordered(SEED).slice(0, FAULTS)).map((faults) => ({ faults, name: faults.join(' + ') })))(
+    'loses, doubles and leaks nothing: $name',
+    async ({ faults }) => {
+      expect(findingsOf(await (rounds as Rounds).try(faults, SEED))).toEqual(NONE);
+    },
+  );
 });

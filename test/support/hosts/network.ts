@@ -67,6 +67,8 @@ export function network(): Network {
       };
     },
     remove: () => {
+      // The kernel removes what a namespace has some time after the namespace; another network may need this name at once.
+      ip('link', 'del', own);
       for (const namespace of [...namespaces, middle]) ip('netns', 'del', namespace);
     },
   };
