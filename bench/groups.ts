@@ -30,7 +30,7 @@ import { REPLICA_ROWS, replicaRowNeeds, withReplicaRows } from './replicas.ts';
 import type { Pair } from './row.ts';
 import { withServer } from './server.ts';
 import { stalledPair } from './stalled-readers.ts';
-import { startupPairs } from './startup.ts';
+import { clientPair, startupPairs } from './startup.ts';
 import { withTenants } from './tenants.ts';
 import { ticketPair } from './ticket.ts';
 import { withTurns } from './turns.ts';
@@ -178,9 +178,10 @@ const container: Group = {
 
 const startup: Group = {
   about: 'what a command costs to start',
-  ids: ['P28-version', 'P28-version-certificates', 'P28-lint', 'P28-lint-certificates'],
+  ids: ['P28-version', 'P28-version-certificates', 'P28-lint', 'P28-lint-certificates', 'P28-list'],
   run: async (root, measure) => {
     for (const pair of startupPairs(root)) await measure(pair);
+    await clientPair(root, measure);
   },
 };
 

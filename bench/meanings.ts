@@ -49,6 +49,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   'P28-version-certificates': { text: 'The same with `NODE_EXTRA_CA_CERTS`.' },
   'P28-lint': { text: 'How long a check of a configuration takes, for example in CI.' },
   'P28-lint-certificates': { text: 'The same with `NODE_EXTRA_CA_CERTS`.' },
+  'P28-list': { text: 'How long a command that asks a server takes to start, ask and print.' },
   P36: { text: 'One command in a sandbox from the command line, against another sandbox tool.' },
   'P29-idle': { text: 'How long a verified backup of 100 MB takes.' },
   'P29-busy': { text: 'Whether a busy database slows a backup down.' },

@@ -1,13 +1,13 @@
 // What a command of the client costs before it does anything, and that its own bundle says what oclif says by itself. A colon
 // in the name of a command is known to oclif alone.
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { expect, it } from 'vitest';
 import { packageRoot } from '../../src/host/package-root.ts';
 import { runCli } from '../support/servers/run-cli.ts';
 import { cli } from '../support/servers/server.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 const NOWHERE = ['--server', 'http://127.0.0.1:1'];
 
@@ -44,33 +44,33 @@ it.each(CALLS)(
   },
 );
 
-/** Seconds of processor, the least of a few goes: what else the machine does only adds to it. */
-function leastSeconds(args: readonly string[]): number {
-  const words = [
-    '-c',
-    'TIMEFORMAT="%U %S"; { time "$@" >/dev/null 2>&1; } 2>&1',
-    'bash',
-    process.execPath,
-    ...args,
-  ];
-  const goes = Array.from({ length: 15 }, () => {
-    const { stdout } = spawnSync('bash', words, { encoding: 'utf8' });
-    const [user = 0, system = 0] = stdout.trim().split(' ').map(Number);
-    return user + system;
+/** Says on exit which files and parts of Node the program loaded, and whether V8 took its code cache. */
+const WATCH = `const vm = require('node:vm');
+const { Script } = vm;
+let rejected;
+vm.Script = class extends Script {
+  constructor(...args) { super(...args); rejected = this.cachedDataRejected; }
+};
+process.on('exit', () => {
+  const parts = process.moduleLoadList.filter((name) => name.startsWith('NativeModule ')).map((name) => name.slice(13));
+  require('node:fs').writeFileSync(process.env.SEEN, JSON.stringify({ files: Object.keys(require.cache), parts, rejected }));
+});`;
+
+// What makes a start slow is what is loaded. `npm run bench -- --only P28` measures the time.
+it('loads its own bundle, compiled, and no package or large part of Node', () => {
+  const folder = temporaryFolder();
+  const [watch, seen] = [join(folder, 'watch.cjs'), join(folder, 'seen.json')];
+  writeFileSync(watch, WATCH);
+  spawnSync(process.execPath, ['-r', watch, cli, 'sandbox', 'list', ...NOWHERE], {
+    env: { ...process.env, NODE_OPTIONS: '', SEEN: seen },
   });
-  return Math.min(...goes);
-}
-
-const SERVER = `require('node:http')
-  .createServer((_, answer) => answer.setHeader('content-type', 'application/json').end('[]'))
-  .listen(0, '127.0.0.1', function () { console.log(this.address().port); });`;
-
-it('starts in less than two and a half times the time of Node alone', { timeout: 120_000 }, async () => {
-  const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void server.kill());
-  const [port] = await once(server.stdout, 'data');
-  const answered = ['--server', `http://127.0.0.1:${String(port).trim()}`];
-  const node = leastSeconds(['-e', '0']);
-  for (const where of [NOWHERE, answered])
-    expect(leastSeconds([cli, 'sandbox', 'list', ...where]) / node).toBeLessThan(2.5);
+  const { files, parts, rejected } = JSON.parse(readFileSync(seen, 'utf8'));
+  const own = (files as string[])
+    .filter((file) => file !== watch)
+    .map((file) => relative(packageRoot(), file));
+  expect(own.sort()).toEqual(['bin/bundle.js', 'bin/svc.js', 'dist/fast-path/client.json', 'package.json']);
+  expect(rejected).toBe(false);
+  expect(parts).toContain('http');
+  for (const part of ['https', 'crypto', 'tls', 'http2', 'zlib', 'worker_threads', 'readline'])
+    expect(parts).not.toContain(part);
 });
