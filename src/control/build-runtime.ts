@@ -140,7 +140,7 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
     clock,
     logger,
     tenants: tenants({ pool, vms, clock }),
-    remote: remoteRuntimes({ workers, fleet, remote, clock, spawnWaitMs: settings.spawnWaitMs }),
+    remote: remoteRuntimes({ workers, sandboxes, fleet, remote, clock, spawnWaitMs: settings.spawnWaitMs }),
   });
   const sessions = new Sessions({ clock, attach: runtimes.attach });
   const deadlines = new AgentDeadlines({ sessions, clock, logger });

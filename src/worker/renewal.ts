@@ -48,7 +48,11 @@ export async function renewOnRequest(
   credential.requireLease(lease, { resource_id: id, seen: known?.record.generation ?? 0 });
   if (known?.record.state !== 'running')
     throw new ServiceError('not_found', 'This worker has no such sandbox.');
-  const answer = await renewLease(parts, id, { ttlMs, signal });
+  const answer = await renewLease(parts, id, { ttlMs, signal }).catch((error: unknown) => {
+    if (isRefusal(error)) throw error;
+    // Its other codes speak of the control plane, where the caller would read them as this worker's.
+    throw new ServiceError('unavailable', 'The control plane could not renew the lease.', { cause: error });
+  });
   if (lifeMs !== undefined && known.record.state === 'running')
     await passLifetime(parts, await held.adopt(id, answer.lease, { requestedAt, lifeMs }));
   return answer;

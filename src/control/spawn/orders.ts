@@ -16,7 +16,7 @@ import type { TicketAttempt } from '../queue/desk.ts';
 import type { Attempt, StoredApplicant } from '../queue/ticket.ts';
 import type { LimitsOf } from '../records/settings.ts';
 import { sandboxView } from '../records/views.ts';
-import { destroyedMeanwhile, type InFlightSpawn } from '../runtime/in-flight-spawns.ts';
+import { endOfSpawn, type InFlightSpawn } from '../runtime/in-flight-spawns.ts';
 import { alternatives, type ChooseDeps, chooseProvider, providerOf } from './choose.ts';
 import { otherBody, replayed } from './idempotency.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
@@ -165,7 +165,7 @@ export class SpawnOrders {
     const known = claim && (await idempotency.find(claim));
     if (known) return this.#ended(flight, { sandbox: replayed(claim, known) });
     if (row?.state === 'running') return this.#ended(flight, { sandbox: sandboxView(row) });
-    throw destroyedMeanwhile();
+    throw await endOfSpawn(sandboxes, sandbox_id);
   }
 
   #ended(flight: InFlightSpawn, reserved: Reserved): Reserved {

@@ -12,15 +12,13 @@ import type { SandboxRecord, SandboxStore, Transition } from '../../store/store.
 import type { Publisher } from '../records/publish.ts';
 import { sandboxView } from '../records/views.ts';
 import type { AgentDeadlines } from '../runtime/agent-deadlines.ts';
-import { destroyedMeanwhile } from '../runtime/in-flight-spawns.ts';
+import { endOfSpawn, isEndByWish } from '../runtime/in-flight-spawns.ts';
 import type { Rollback } from '../runtime/rollback.ts';
 import type { Runtimes } from '../runtime/runtimes.ts';
 import { runSetup, type SetupDeps } from '../runtime/setup.ts';
 import type { SpawnPlan } from './plan.ts';
 import type { ReservedRow } from './reserve.ts';
 import type { ReadySandboxes } from './take-prewarmed.ts';
-
-const RETRY_MS = 1000;
 
 export interface StartDeps extends SetupDeps {
   sandboxes: Pick<SandboxStore, 'get' | 'getDurable' | 'transition'>;
@@ -43,7 +41,6 @@ export async function startSandbox(
   const { row } = plan;
   await deps.prewarm.makeRoom(row, deps.settings.limits(kind));
   let type: EventType = 'provider.failed';
-  let isTakenOver = false;
   try {
     refuseBefore(plan, signal);
     const created = await deps.runtimes.create(plan, signal);
@@ -54,10 +51,7 @@ export async function startSandbox(
     const sandbox = await running(deps, plan, created);
     if (sandbox) return sandbox;
     // A replica that knew nothing of this start has ended the row, maybe before the runtime existed.
-    if (!signal.aborted) {
-      discard(deps, { ...row, runtime_id: created.runtime_id });
-      isTakenOver = !(await hasEnded(deps, row));
-    }
+    if (!signal.aborted) discard(deps, { ...row, runtime_id: created.runtime_id });
   } catch (error) {
     if (!signal.aborted && (await hasEnded(deps, row))) discard(deps, row);
     else if (!signal.aborted) {
@@ -67,23 +61,15 @@ export async function startSandbox(
       throw error;
     }
   }
-  if (isTakenOver)
-    throw new ServiceError('unavailable', 'This server was too slow; another one ended the spawn.', {
-      remedy: 'Repeat the request.',
-      retryAfterMs: RETRY_MS,
-    });
-  // A destroy cancelled the spawn: it owns the row now and finds the runtime by its label.
-  throw destroyedMeanwhile();
+  // What ended the spawn owns the row now and finds the runtime by its label.
+  throw await endOfSpawn(deps.sandboxes, row.id);
 }
-
-/** Ends by somebody, rather than because the start failed or its replica was silent. */
-const ENDS: readonly (string | undefined)[] = ['destroyed', 'expired', 'pruned'];
 
 /** Whether another replica has taken the row to end it, which is then why the start failed. */
 async function hasEnded({ sandboxes }: StartDeps, row: SandboxRecord): Promise<boolean> {
   try {
     const now = await sandboxes.get(row.id);
-    return now?.epoch === row.epoch && ENDS.includes(now.end_reason);
+    return now?.epoch === row.epoch && isEndByWish(now);
   } catch {
     return false;
   }

@@ -11,12 +11,15 @@ import { canPull, workerCapabilities } from '../../domain/worker-capabilities.ts
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider, RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
+import type { SandboxStore } from '../../store/store.ts';
+import { endOfSpawn } from '../runtime/in-flight-spawns.ts';
 import { type Runtime, type Runtimes, runtimeRef, runtimeSpec } from '../runtime/runtimes.ts';
 import type { Fleet } from './fleet.ts';
 import { LOST_AFTER_MS } from './lease-monitor.ts';
 
 export interface RemoteRuntimesDeps {
   workers: Pick<WorkerStore, 'get'>;
+  sandboxes: Pick<SandboxStore, 'get'>;
   fleet: Fleet;
   remote: RemoteProviders | undefined;
   /** How long a spawn waits for the pull of its image, in ms. */
@@ -41,7 +44,7 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
       const notes = await wrapNotStarted(readyThere(deps, { worker, provider, spec }, signal), signal);
       // Taken after the pull, which may have lasted longer than the lease of the reservation.
       const lease = (await leases.acquired(plan.row.id)) && (await leases.toCall(plan.row.id));
-      if (!lease) throw new ServiceError('conflict', 'The sandbox was destroyed while it was created.');
+      if (!lease) throw await endOfSpawn(deps.sandboxes, plan.row.id);
       const created = await provider.create({ ...spec, lease }, signal);
       return { ...created, warnings: [...warnings, ...created.warnings], notes };
     },

@@ -355,16 +355,21 @@ describe('leases', () => {
     expect((await renew(99)).status).toBe(404);
   });
 
-  it('are refused when the control plane does', async () => {
+  // A full disk of the database, for example, is not a limit of the worker.
+  it.each([
+    ['conflict', 409],
+    ['resource_limit', 503],
+    ['unavailable', 503],
+  ] as const)('are refused when the control plane does: %s', async (code, expected) => {
     const bench = await workerFixture();
     await bench.spawn(A);
-    bench.link.renewing = () => Promise.reject(new ServiceError('conflict', 'it is over'));
+    bench.link.renewing = () => Promise.reject(new ServiceError(code, 'it says no'));
     const { status } = await bench.call(
       'worker.renew_lease',
       { resource_id: A, ttl: '90s' },
       bench.lease(A, 1),
     );
-    expect(status).toBe(409);
+    expect(status).toBe(expected);
   });
 });
 

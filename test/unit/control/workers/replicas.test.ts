@@ -69,7 +69,7 @@ it('leaves a spawn of another replica alone while that replica is alive, and end
   const [row] = await w.store.sandboxes.list({ include_ended: true, limit: 1 });
   expect(row).toMatchObject({ end_reason: 'spawn_failed' });
   first!.thaw();
-  const refused = expect(frozen).rejects.toThrow('destroyed');
+  const refused = expect(frozen).rejects.toMatchObject({ code: 'unavailable' });
   await w.clock.advance(60_000);
   await refused;
   expect(workers.flatMap(({ provider }) => [...provider.runtimes.values()])).toHaveLength(1);
