@@ -33,6 +33,10 @@ int clock_rate_main(void);
 /* `svc-agent lock-file`: locks the open file on standard input; exits with 1 when another process holds the lock.
  * (file-lock.c) */
 int lock_file_main(void);
+/* `svc-agent lock-files`: locks files that its parent has open. Reads their descriptors, each an int, and answers each with
+ * a character: 0 locked, 1 held by another opening, 2 cannot be locked, 3 the kernel refuses access to the descriptor.
+ * (file-lock.c) */
+int lock_files_main(void);
 /* `svc-agent unpack`: unpacks a layer of a container image, or merges layers. (image/unpack.c) */
 int unpack_main(int argc, char **argv);
 

@@ -33,6 +33,7 @@ static const char help[] =
 	"  svc-agent clock-rate  kHz of this machine's time stamp counter.\n"
 	"  svc-agent unpack      Unpacks a layer of an image for the server, or merges layers.\n"
 	"  svc-agent lock-file   Locks the file that is standard input.\n"
+	"  svc-agent lock-files  Locks files that the server has open, as long as it asks.\n"
 	"  svc-agent version\n";
 
 static int usage(const char *why)
@@ -147,6 +148,8 @@ int main(int argc, char **argv)
 		return clock_rate_main();
 	if (strcmp(role, "lock-file") == 0)
 		return lock_file_main();
+	if (strcmp(role, "lock-files") == 0)
+		return lock_files_main();
 	if (strcmp(role, "unpack") == 0)
 		return unpack_main(argc - 1, argv + 1);
 	if (strcmp(role, "version") == 0 || strcmp(role, "--version") == 0)

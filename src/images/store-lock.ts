@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Random } from '../domain/ports.ts';
-import { lockFile } from '../host/file-lock.ts';
+import { lockFileOften } from '../host/file-lock.ts';
 import type { StorePaths } from './store-paths.ts';
 import { entriesOf } from './store-records.ts';
 
@@ -39,9 +39,9 @@ export async function withStoreLock<T>(
   }
 }
 
-/** Locks a file of the store as `lockFile` does. */
+/** Locks a file of the store as `lockFileOften` does. */
 export const lockInStore = (agent: string, fd: number): Promise<boolean> =>
-  lockFile(agent, fd, 'The image store');
+  lockFileOften(agent, fd, 'The image store');
 
 function busy(): ServiceError {
   return new ServiceError('unavailable', 'Another process is changing the image store.', {
