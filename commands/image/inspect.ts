@@ -5,7 +5,7 @@ import { configFlag } from '../../src/cli/config-flag.ts';
 import { imageText } from '../../src/cli/image-view.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
-import { storedImage } from '../../src/ops/image/stored.ts';
+import { inspectHere } from '../../src/ops/image/stored.ts';
 
 export default class ImageInspect extends SvcCommand {
   static override summary = 'Show an image of the image store.';
@@ -19,7 +19,7 @@ export default class ImageInspect extends SvcCommand {
 
   async run() {
     const { args, flags } = await this.parse(ImageInspect);
-    const image = storedImage(storeRootHere(flags.config), args.name);
+    const image = inspectHere(storeRootHere(flags.config), args.name);
     return this.show(await withLocalErrors(image), imageText);
   }
 }

@@ -1,9 +1,9 @@
 // Images as text for people.
 import type { Image } from '../schema/image.ts';
+import type { PulledImage } from '../schema/image-calls.ts';
 import type {
   ImageBuildReport,
   ImageListItem,
-  ImagePullReport,
   ImageRemoval,
   ImageVerification,
   VerifiedImage,
@@ -75,7 +75,7 @@ export function imageText(image: Image): string {
 
 export const imagesText = (images: readonly Image[]): string => images.map(imageText).join('\n\n');
 
-export function pulledText({ fetched_bytes, unchanged, ...image }: ImagePullReport): string {
+export function pulledText({ fetched_bytes, unchanged, ...image }: PulledImage): string {
   const summary = unchanged
     ? line`${image.name} is up to date.`
     : line`Pulled ${image.name}: fetched ${sizeText(fetched_bytes)}.`;

@@ -25,6 +25,7 @@ export function noStoredImage(name: string): ServiceError {
 export function imageInUse(name: string, count: number): ServiceError {
   const sandboxes = count === 1 ? 'a sandbox runs' : `${count} sandboxes run`;
   return new ServiceError('conflict', `The image ${name} cannot be removed because ${sandboxes} on it.`, {
+    details: { sandboxes: count },
     remedy: 'Destroy the sandboxes that use it. `svc sandbox list` shows them.',
   });
 }

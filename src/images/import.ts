@@ -7,11 +7,13 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../domain/errors.ts';
 import { completeImageName } from '../domain/image-name.ts';
 import { type ArchivedImage, openArchive } from './archive-images.ts';
+import { collect } from './collect.ts';
 import { decompressed } from './decompress.ts';
-import { type FoundImage, findStored, type StoreDeps } from './image-store.ts';
+import { type FoundImage, findStored, refuseReserved, type StoreDeps } from './image-store.ts';
 import { invalid } from './members.ts';
-import { type ImageNames, type LayerEvent, type Putting, putImage, putLayer } from './put-image.ts';
-import { type LockDeps, withTemporary } from './store-lock.ts';
+import { type LayerEvent, type Putting, putImage, putLayer } from './put-image.ts';
+import { watchRoom } from './room.ts';
+import { type LockDeps, withStoreLock, withTemporary } from './store-lock.ts';
 import { makeStore, storePaths } from './store-paths.ts';
 import { asDiskFull } from './unpack.ts';
 
@@ -20,6 +22,8 @@ export interface ImportRequest {
   source: string | Readable;
   /** Instead of the names in the archive. */
   name?: string | undefined;
+  /** Whether it may rely on private layers of the store, and replace names of private images; true unless given. */
+  private_images?: boolean | undefined;
   signal: AbortSignal;
   onLayer?(event: LayerEvent): void;
 }
@@ -29,7 +33,7 @@ interface Importing extends Putting {
 }
 
 /**
- * Returns the images by name. Throws `bad_request` (no tar, no name), `provider_error` (damaged or hostile), `resource_limit`,
+ * Returns the images by name. Nothing is left of an import that fails. Throws `bad_request` (no tar, no name), `provider_error` (damaged or hostile), `resource_limit`,
  * `unavailable`, system errors of the source, and the signal's reason.
  */
 export async function importImages(deps: StoreDeps, request: ImportRequest): Promise<FoundImage[]> {
@@ -37,15 +41,20 @@ export async function importImages(deps: StoreDeps, request: ImportRequest): Pro
   const lock: LockDeps = { ...deps, paths };
   await makeStore(paths);
   const names = await withTemporary(lock, request.signal, async (folder) => {
-    const { signal, onLayer } = request;
-    const importing = { ...lock, deps, request, folder, signal, onLayer };
+    const { signal, onLayer, private_images = true } = request;
+    const limits = { provesLayers: !private_images, keepsPrivate: !private_images };
+    const importing = { ...lock, ...limits, deps, request, folder, signal, onLayer };
     const archive = await openArchive(await plainArchive(importing), request.signal);
     try {
       return await importAll(importing, archive);
     } finally {
       await archive.close();
     }
-  }).catch((error: unknown) => {
+  }).catch(async (error: unknown) => {
+    // Layers that it had unpacked.
+    await withStoreLock(lock, new AbortController().signal, () => collect(deps, paths)).catch(
+      () => undefined,
+    );
     throw asDiskFull(error);
   });
   const found = await Promise.all(names.map((name) => findStored(deps.root, name, deps.clock.now())));
@@ -63,12 +72,15 @@ async function importAll(
       remedy: 'Import it without a name.',
     });
   const all = images.map((image) => ({ image, names: namesFor(image, name) }));
-  const done: string[] = [];
-  for (const { image, names } of all) {
-    await importImage(importing, image, { names, source: kind });
-    done.push(...names);
-  }
-  return done;
+  const names = all.flatMap((each) => each.names);
+  if (importing.keepsPrivate) await refuseReserved(importing.paths, names);
+  // Names come last, so that an archive is imported completely or not at all.
+  const layers: string[][] = [];
+  for (const { image } of all) layers.push(await putLayers(importing, image));
+  importing.signal.throwIfAborted();
+  for (const [at, { image, names: own }] of all.entries())
+    await putImage(importing, image, layers[at] as string[], { names: own, source: kind });
+  return names;
 }
 
 function namesFor({ names }: ArchivedImage, name: string | undefined): string[] {
@@ -79,18 +91,20 @@ function namesFor({ names }: ArchivedImage, name: string | undefined): string[] 
   });
 }
 
-async function importImage(importing: Importing, image: ArchivedImage, names: ImageNames): Promise<void> {
+/** Their diff_ids. */
+async function putLayers(importing: Importing, image: ArchivedImage): Promise<string[]> {
   const layers: string[] = [];
   for (const [at, layer] of image.layers.entries()) {
     const known = image.diffIds?.[at];
     const progress = { layer: at + 1, layers: image.layers.length };
     layers.push(await putLayer(importing, layer, known, progress));
   }
-  await putImage(importing, image, layers, names);
+  return layers;
 }
 
 /** The archive as a plain tar that can seek, or the folder. */
-async function plainArchive({ request, folder, deps }: Importing): Promise<string> {
+async function plainArchive(importing: Importing): Promise<string> {
+  const { request, folder, deps } = importing;
   const { source, signal } = request;
   if (typeof source === 'string') {
     if ((await stat(source)).isDirectory() || !(await isCompressed(source))) return source;
@@ -105,13 +119,15 @@ async function plainArchive({ request, folder, deps }: Importing): Promise<strin
       done(size > most ? tooLarge() : null, chunk);
     },
   });
-  await pipeline(await decompressed(deps.host, packed), bounded, createWriteStream(path, { mode: 0o600 }), {
-    signal,
-  }).catch((error: unknown) => {
-    throw `${(error as { code?: unknown }).code}`.startsWith('Z_')
-      ? invalid('The archive is damaged.', error)
-      : error;
-  });
+  const plain = await decompressed(deps.host, packed);
+  const watched = deps.room ? watchRoom(importing.paths, deps.room, plain) : plain;
+  await pipeline(watched, bounded, createWriteStream(path, { mode: 0o600 }), { signal }).catch(
+    (error: unknown) => {
+      throw `${(error as { code?: unknown }).code}`.startsWith('Z_')
+        ? invalid('The archive is damaged.', error)
+        : error;
+    },
+  );
   return path;
 }
 

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../domain/errors.ts';
 import type { ArchivedImage, ArchivedLayer } from './archive-images.ts';
 import { decompressed } from './decompress.ts';
-import { type FoundImage, type LayerFacts, readLayer, type StoreDeps } from './image-store.ts';
+import { type FoundImage, refuseReserved, type StoreDeps } from './image-store.ts';
 import { invalid } from './members.ts';
 import { requireRoom, watchRoom } from './room.ts';
 import { type LockDeps, withStoreLock } from './store-lock.ts';
@@ -23,7 +23,15 @@ import {
   type StorePaths,
   treeFolder,
 } from './store-paths.ts';
-import { exists, readName, type StoredImage, type StoredName, writeRecord } from './store-records.ts';
+import {
+  exists,
+  type LayerFacts,
+  readLayer,
+  readName,
+  type StoredImage,
+  type StoredName,
+  writeRecord,
+} from './store-records.ts';
 import { mergeLayers, unpackTar } from './unpack.ts';
 
 export interface LayerEvent {
@@ -45,6 +53,8 @@ export interface Putting extends LockDeps {
   isPrivate?: boolean;
   /** It may not rely on private layers of the store, and brings their bytes. */
   provesLayers?: boolean;
+  /** It may not replace names of private images. */
+  keepsPrivate?: boolean;
   onLayer?: ((event: LayerEvent) => void) | undefined;
 }
 
@@ -72,6 +82,7 @@ export async function putImage(
     facts.filter((fact) => fact !== undefined),
   );
   await withStoreLock(putting, putting.signal, async () => {
+    if (putting.keepsPrivate) await refuseReserved(paths, names);
     await putTree(putting, stored);
     await writeRecord(imageFile(paths, stored.digest), stored);
     const imported_at = new Date(putting.clock.now()).toISOString();

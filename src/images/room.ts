@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../domain/errors.ts';
-import { type RoomLimits, readLayer } from './image-store.ts';
+import type { RoomLimits } from './image-store.ts';
 import type { StorePaths } from './store-paths.ts';
-import { entriesOf } from './store-records.ts';
+import { entriesOf, readLayer } from './store-records.ts';
 
 /** Why, in the details of an error. */
 export const NO_ROOM = 'image_store_full';

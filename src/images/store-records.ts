@@ -3,7 +3,7 @@ import { readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import type { ImageConfig } from './documents.ts';
-import { imageFile, isDigest, nameFile, type StorePaths } from './store-paths.ts';
+import { imageFile, isDigest, layerFolder, nameFile, type StorePaths } from './store-paths.ts';
 
 const HOUR_MS = 3_600_000;
 const ENDING = '.json';
@@ -65,6 +65,21 @@ export async function readImage(paths: StorePaths, digest: string): Promise<Stor
 export async function readName(paths: StorePaths, name: string): Promise<StoredName | undefined> {
   const stored = await readJson<StoredName>(nameFile(paths, name));
   return stored && isDigest(stored.digest) ? stored : undefined;
+}
+
+export interface LayerFacts {
+  bytes: number;
+  files: number;
+  devices: number;
+  entries: number;
+  unpacked_at?: string;
+  /** It was pulled with credentials: pulls and imports that have none must bring its bytes themselves. */
+  private?: boolean;
+}
+
+export async function readLayer(paths: StorePaths, diffId: string): Promise<LayerFacts | undefined> {
+  const text = await readFile(join(layerFolder(paths, diffId), 'layer.json'), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as LayerFacts);
 }
 
 /** Sorted by name. */

@@ -1,5 +1,4 @@
 // What `svc image` answers; the documented shapes of its `--json`. Stamps are ISO 8601.
-import type { Image } from './image.ts';
 
 /** A disk of microVMs, or an image of the store. */
 export interface ImageItem {
@@ -33,14 +32,6 @@ export interface ImageBuildReport extends ImageItem {
   /** What of the source is not in the image. */
   warnings: string[];
   duration_ms: number;
-}
-
-/** What `svc image pull` answers. */
-export interface ImagePullReport extends Image {
-  /** Bytes of layers that came from a registry. */
-  fetched_bytes: number;
-  /** The store had the image, and the tag still leads to it. */
-  unchanged: boolean;
 }
 
 /** What a removal took from the disk. */

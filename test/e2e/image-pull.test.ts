@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { packageRoot } from '../../src/host/package-root.ts';
 import type { Image } from '../../src/schema/image.ts';
-import type { ImageListItem, ImagePullReport } from '../../src/schema/image-report.ts';
+import type { PulledImage } from '../../src/schema/image-calls.ts';
+import type { ImageListItem } from '../../src/schema/image-report.ts';
 import { REGISTRY_PASSWORD, realRegistry } from '../support/hosts/docker-registry.ts';
 import { ociFiles, sha256 } from '../support/hosts/image-archives.ts';
 import { describeWith } from '../support/requires.ts';
@@ -46,7 +47,7 @@ describeWith(['docker-registry', 'openssl'], 'svc image pull', () => {
     const digest = await registry.put('team/tool', { files: ociFiles({ layers: [BASE], pack: plain }) }, '1');
     await registry.put('team/more', { files: ociFiles({ layers: [BASE, TOP] }) }, '1');
     const name = `${registry.host}/team/tool:1`;
-    const pulled = await json<ImagePullReport>(['pull', name]);
+    const pulled = await json<PulledImage>(['pull', name]);
     expect(pulled).toMatchObject({
       name,
       digest,
@@ -106,7 +107,7 @@ describeWith(['docker-registry', 'openssl'], 'svc image pull', () => {
     child.kill('SIGKILL');
     await ended;
     expect([inStore('layers'), inStore('names')]).toEqual([[], []]);
-    const pulled = await json<ImagePullReport>(['pull', `${host}/team/tool:1`]);
+    const pulled = await json<PulledImage>(['pull', `${host}/team/tool:1`]);
     expect(pulled).toMatchObject({ fetched_bytes: BASE.length - cut, unchanged: false });
     expect(ranges).toEqual([undefined, `bytes=${cut}-`]);
     expect([inStore('blobs'), inStore('tmp')]).toEqual([[], []]);

@@ -1,6 +1,7 @@
 // Plans the prewarmed sandboxes of templates: the shape, the count, and how each is created.
 import { fairShares } from '../../domain/fair-shares.ts';
 import type { Ids } from '../../domain/ports.ts';
+import { mayUsePrivate } from '../../domain/private-images.ts';
 import { templateRequest } from '../../domain/template.ts';
 import { formatTemplateKey } from '../../domain/template-key.ts';
 import type { WorkerDemand } from '../../domain/worker-demand.ts';
@@ -9,7 +10,7 @@ import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.t
 import type { Caller } from '../api/caller.ts';
 import type { LimitsOf, Settings } from '../records/settings.ts';
 import { type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
-import { mayUsePrivate, planSpawn, type SpawnPlan } from '../spawn/plan.ts';
+import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
 import { shapeOf } from '../spawn/take-prewarmed.ts';
 
 /** No owner: the spawn that takes it sets one. */

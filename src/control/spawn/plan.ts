@@ -1,11 +1,12 @@
 // Plans the row for a spawn request: defaults, limits, owner. It has no side effects.
-import { isKeptApart, requireOwner } from '../../domain/access.ts';
+import { requireOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { checkEnv } from '../../domain/exec-request.ts';
 import { parseImage } from '../../domain/image.ts';
 import { imageForms } from '../../domain/image-name.ts';
 import { imagePolicy } from '../../domain/image-policy.ts';
 import { parseOwner } from '../../domain/owner.ts';
+import { opensPrivate } from '../../domain/private-images.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { lifeMs } from '../../domain/ttl.ts';
 import { demandOf, type WorkerDemand } from '../../domain/worker-demand.ts';
@@ -87,15 +88,6 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   const start = { image, image_policy, private_images, warnings, strict };
   return { row, ...start, vcpus: wanted, setup: facts.setup, demand: demandOf(request) };
 }
-
-/** A caller that is not kept apart sees the sandboxes of all owners, and acts for the operator. */
-function opensPrivate(settings: Settings, caller: Caller, owner: string | undefined): boolean {
-  return !isKeptApart(settings, caller) || mayUsePrivate(settings.privateOwners, owner);
-}
-
-/** Whether images.private_owners names the owner. */
-export const mayUsePrivate = (owners: readonly string[], owner: string | undefined): boolean =>
-  owners.includes('*') || (owner !== undefined && owners.includes(owner));
 
 /** The default image stands for what the provider runs by default, also when a template or a client names it. */
 function policyOf({ image, pull }: SpawnRequest, settings: Settings): ImagePolicy {

@@ -3,6 +3,7 @@
 import { createReadStream } from 'node:fs';
 import type { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { completeImageName, type ImageReference, parseImageReference } from '../../domain/image-name.ts';
+import type { PulledFor } from '../../domain/machine-images.ts';
 import { withTimeout } from '../../domain/timeout.ts';
 import { OWN_PLATFORM } from '../archive-images.ts';
 import type { Descriptor } from '../documents.ts';
@@ -40,13 +41,6 @@ export interface PullDeps extends Omit<ConnectionDeps, 'clock'> {
   /** Limits layers that are fetched at once, for all pulls of this process. */
   fetches: ConcurrencyLimit;
 }
-
-/**
- * For whom a pull is. `all`: an administrator's, with the credentials of this machine; its image is for everybody. `trusted`:
- * with the credentials; what comes from a registry that they are for is private. `anyone`: without credentials, and without images that
- * others pulled with them.
- */
-export type PulledFor = 'all' | 'trusted' | 'anyone';
 
 export interface PullRequest {
   image: string;

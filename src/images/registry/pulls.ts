@@ -3,18 +3,12 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { completeImageName, parseImageReference } from '../../domain/image-name.ts';
 import { type ImageWish, limitedPolicy } from '../../domain/image-policy.ts';
+import type { PulledFor } from '../../domain/machine-images.ts';
 import type { PulledFacts, PullReport, PullReports } from '../../domain/pull-report.ts';
 import { abortable, orAfter } from '../../domain/timeout.ts';
 import type { ImageState } from '../../schema/admission.ts';
 import type { PullPolicy } from '../../schema/image-policy.ts';
-import {
-  type PullDeps,
-  type PullEvent,
-  type Pulled,
-  type PulledFor,
-  type PullRequest,
-  pullImage,
-} from './pull.ts';
+import { type PullDeps, type PullEvent, type Pulled, type PullRequest, pullImage } from './pull.ts';
 
 /** Limits of concurrent pulls, for each account and in all. */
 const MOST_OF_ACCOUNT = 4;

@@ -1,10 +1,10 @@
 // `svc image pull`: one image from a registry into the store of this machine.
 import { ServiceError } from '../../domain/errors.ts';
 import { type PullDeps, type PullEvent, pullImage } from '../../images/registry/pull.ts';
-import type { ImagePullReport } from '../../schema/image-report.ts';
-import { storedImage } from './stored.ts';
+import { storedImage } from '../../images/shown-images.ts';
+import { PLATFORM, type PulledImage } from '../../schema/image-calls.ts';
 
-const PLATFORM = /^linux\/[a-z0-9]+(?:\/[a-z0-9]+)?$/;
+const SHAPE = new RegExp(PLATFORM);
 
 export interface PullOrder {
   image: string;
@@ -14,9 +14,9 @@ export interface PullOrder {
 }
 
 /** Throws as `pullImage` does, and `bad_request` for a platform that cannot be one. */
-export async function pullHere(deps: PullDeps, order: PullOrder): Promise<ImagePullReport> {
+export async function pullHere(deps: PullDeps, order: PullOrder): Promise<PulledImage> {
   const { image, platform, signal, onStage } = order;
-  if (platform !== undefined && !PLATFORM.test(platform)) throw noPlatform();
+  if (platform !== undefined && !SHAPE.test(platform)) throw noPlatform();
   onStage?.('ask');
   const onEvent = onStage && stagesOf(onStage);
   const { found, fetchedBytes, isUnchanged } = await pullImage(deps, {

@@ -1,11 +1,6 @@
 // `svc image` over the image store: its images as commands show them, and names of both kinds of images.
 import { ServiceError } from '../../domain/errors.ts';
-import { completeImageName, shortImageName } from '../../domain/image-name.ts';
-import { OWN_PLATFORM } from '../../images/archive-images.ts';
-import { noStoredImage } from '../../images/image-faults.ts';
 import {
-  type ListedImage,
-  listStored,
   type PruneRequest,
   pruneStored,
   removeStored,
@@ -13,6 +8,7 @@ import {
   tagStored,
 } from '../../images/image-store.ts';
 import { importImages } from '../../images/import.ts';
+import { storedImage, storedImages } from '../../images/shown-images.ts';
 import { verifyStored } from '../../images/verify.ts';
 import { findImage, type ImageFolders } from '../../providers/microvm/images.ts';
 import type { Image } from '../../schema/image.ts';
@@ -38,44 +34,8 @@ function listItemOf(image: Image): ImageListItem {
   return { name, size_bytes, ...facts, provider: 'userspace' };
 }
 
-/** All images of the store, sorted by name. */
-export async function storedImages(root: string): Promise<Image[]> {
-  return (await listStored(root)).map(imageOf);
-}
-
 /** Throws `not_found`, and `bad_request` for what cannot be a name. */
-export async function storedImage(root: string, name: string): Promise<Image> {
-  const complete = completeImageName(name);
-  const found = (await listStored(root)).find((listed) => listed.name === complete);
-  if (!found) throw noStoredImage(name);
-  return imageOf(found);
-}
-
-function imageOf({
-  name,
-  source,
-  image,
-  shared_bytes,
-  sandboxes,
-  last_used_at,
-  imported_at,
-  disk_bytes,
-}: ListedImage): Image {
-  const { chain_id: _, platform, ...facts } = image;
-  return {
-    ...facts,
-    name: shortImageName(name),
-    reference: name,
-    platform,
-    runnable: platform === OWN_PLATFORM,
-    shared_bytes,
-    source,
-    stored_at: imported_at,
-    last_used_at,
-    sandboxes,
-    ...(disk_bytes !== undefined && { disk_bytes }),
-  };
-}
+export const inspectHere = (root: string, name: string): Promise<Image> => storedImage(root, name);
 
 export interface ImportOrder {
   /** A file, a folder, or `-` for standard input. */

@@ -81,4 +81,15 @@ export const IMAGE_RULES = rulesOf('images', [
     check: ({ config: { auth, images } }) =>
       findingIf(!auth.enabled && images.docker_config !== '' && images.pull !== 'never'),
   },
+  {
+    id: 'SVC716',
+    key: 'images.writes',
+    title: 'Owners can change images of other owners.',
+    why: 'Owners are isolated from each other, but each can move the name of a public image to another one, which other owners then run.',
+    remedy: 'Set images.writes to admin.',
+    example: 'images:\n  writes: admin\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { auth, images } }) => findingIf(auth.enforce_owner && images.writes === 'api'),
+  },
 ]);
