@@ -7,6 +7,7 @@ import { Metrics } from '../control/metrics/metrics.ts';
 import type { ByteLedger } from '../domain/byte-ledger.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import { allowsLoopbackRpc } from '../domain/loopback.ts';
+import type { MachineImages } from '../domain/machine-images.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import type { SteadyClock } from '../domain/steady-clock.ts';
 import { eventWriter } from '../events/batch-writer.ts';
@@ -21,7 +22,7 @@ import type { Redactor } from '../redact/engine.ts';
 import type { Store } from '../store/store.ts';
 import { type CloseStack, closeStack } from './close-stack.ts';
 import { hintAtImage } from './image-hint.ts';
-import { processImages } from './image-pulls.ts';
+import { processImages, runsImages } from './image-pulls.ts';
 import { openStore } from './open-store.ts';
 import { processLedger } from './process-ledger.ts';
 
@@ -64,7 +65,7 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
   try {
     const store = await openStore({ ...deps, database: config.database });
     opened.push(() => store.close());
-    const { providers, pulls } = await providersOf(deps, store, ledger, opened);
+    const { providers, pulls, images } = await providersOf(deps, store, ledger, opened);
     const bus = eventBus({ logger });
     const writer = eventWriter({
       append: (drafts) => store.events.append(drafts),
@@ -89,6 +90,7 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
       store,
       providers,
       pulls,
+      images,
       remote,
       ledger,
     };
@@ -112,7 +114,7 @@ async function providersOf(
   { instance }: Pick<Store, 'instance'>,
   ledger: ByteLedger,
   opened: CloseStack,
-): Promise<{ providers: ProviderSet; pulls: ImagePulls | undefined }> {
+): Promise<{ providers: ProviderSet; pulls: ImagePulls | undefined; images: MachineImages | undefined }> {
   const config = deps.config.current();
   const own = await processImages({ ...deps, config });
   if (own) opened.push(() => own.close());
@@ -127,7 +129,8 @@ async function providersOf(
     instance,
   });
   opened.push(() => providers.close());
-  return { providers, pulls: own?.pulls };
+  const images = runsImages(providers.all) ? own?.images : undefined;
+  return { providers, pulls: own?.pulls, images };
 }
 
 /** Logs the hint once it is known, unless the server stops first. */

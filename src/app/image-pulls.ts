@@ -2,15 +2,18 @@
 import { findAgent } from '../agent/binary.ts';
 import { ConcurrencyLimit } from '../domain/concurrency-limit.ts';
 import { parseDuration } from '../domain/duration.ts';
+import type { MachineImages } from '../domain/machine-images.ts';
 import type { Clock, Logger, Random } from '../domain/ports.ts';
 import type { Host } from '../host/host.ts';
 import { ImageDisks } from '../images/disk/disks.ts';
 import type { StoreDeps } from '../images/image-store.ts';
+import { localImages } from '../images/local-images.ts';
 import { mirrorsOf } from '../images/registry/allowed.ts';
 import type { PullDeps } from '../images/registry/pull.ts';
 import { ImagePulls } from '../images/registry/pulls.ts';
 import { keepPruned } from '../images/retention.ts';
 import type { Config } from '../schema/config.ts';
+import { IMAGE_PROVIDERS } from '../schema/image-report.ts';
 
 export function storeOf(
   images: Config['images'],
@@ -42,9 +45,14 @@ export function pullDepsOf(images: Config['images'], store: StoreDeps): PullDeps
 export interface ProcessImages {
   pulls: ImagePulls;
   disks: ImageDisks;
+  images: MachineImages;
   /** Breaks off pulls, and disks that are being made. */
   close(): Promise<void>;
 }
+
+/** Whether one of the providers starts sandboxes from the image store. */
+export const runsImages = (providers: readonly { kind: string }[]): boolean =>
+  providers.some(({ kind }) => (IMAGE_PROVIDERS as readonly string[]).includes(kind));
 
 interface ProcessDeps {
   config: Config;
@@ -80,6 +88,7 @@ export async function processImages({
   return {
     pulls,
     disks,
+    images: localImages(store, pulls),
     close: async () => {
       stop.abort();
       await pruning;

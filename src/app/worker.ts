@@ -22,7 +22,7 @@ import { requireCallable, requireWorkerId, type WorkerCredential } from '../work
 import type { WorkerFacts } from '../worker/heartbeats.ts';
 import { heartbeatOnce, type RunningWorker, type Serve, startWorker } from '../worker/worker.ts';
 import { closeStack } from './close-stack.ts';
-import { processImages } from './image-pulls.ts';
+import { processImages, runsImages } from './image-pulls.ts';
 import { processLedger } from './process-ledger.ts';
 import { storeProgram } from './store-program.ts';
 import { type ChangingFiles, changingFiles, type WorkerFiles } from './worker-files.ts';
@@ -88,6 +88,7 @@ export async function openWorker(
       ...near,
       providers,
       journal,
+      imageStore: runsImages(providers.all) ? own?.images : undefined,
       maxSandboxes: placesOf(config),
       sessionsAllowed: config.worker.sessions,
     });

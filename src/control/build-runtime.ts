@@ -3,6 +3,7 @@
 import { Sessions } from '../agent/sessions.ts';
 import type { ByteLedger } from '../domain/byte-ledger.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
+import type { MachineImages } from '../domain/machine-images.ts';
 import type { Boot, Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import type { PullReports } from '../domain/pull-report.ts';
 import { replicaUrl } from '../domain/replica-url.ts';
@@ -65,6 +66,8 @@ export interface ControlDeps {
   recentLogs?: (() => Record<string, unknown>[]) | undefined;
   /** Pulls of images by this process; absent where it pulls none. */
   pulls?: PullReports | undefined;
+  /** The image store of this machine; absent where no provider runs its images. */
+  images?: MachineImages | undefined;
   /** Calls other workers; absent: there are none. */
   remote?: RemoteProviders | undefined;
   host: { cpus: number; memoryMb?: number; hostname?: string; kernel?: string };

@@ -25,11 +25,13 @@ import { Reconciler } from './maintenance/reconcile.ts';
 import { RuntimeWatch } from './maintenance/runtime-watch.ts';
 import { SharedClock } from './maintenance/shared-clock.ts';
 import { metricViews } from './metrics/metric-views.ts';
+import { reportPull } from './metrics/pull-reports.ts';
 import { Instruments } from './metrics/readings.ts';
 import { sandboxes as sandboxViews } from './sandboxes/sandboxes.ts';
 import { AuditTrail } from './system/audit.ts';
 import { eventViews } from './system/events.ts';
 import { healthViews } from './system/health.ts';
+import { imageViews } from './system/images.ts';
 import { poolViews, providerViews, snapshotViews } from './system/providers.ts';
 import { quotaViews } from './system/quotas.ts';
 import { BucketRateLimits } from './system/rate-limits.ts';
@@ -218,6 +220,16 @@ function buildInterface(
     events,
     metrics: metricViews({ metrics, instruments, shared: store.shared, config, version, redact, recentLogs }),
     snapshots: snapshotViews({ providers }),
+    images: imageViews({
+      images: deps.images,
+      workers: store.workers,
+      fleet,
+      remote: deps.remote,
+      settings,
+      publisher,
+      pulled: (report) => reportPull({ publisher, metrics }, report),
+      clock,
+    }),
     pool: poolViews({ settings, pool }),
     workers: fleet.registry({
       roomChanged: () => queue.limitsChanged(),

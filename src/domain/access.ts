@@ -21,6 +21,8 @@ export interface AccessRules {
   fallback: boolean;
   /** The key required for writes under /quotas. */
   quota_writes: 'api' | 'admin';
+  /** The key required to pull, import, tag and remove images. */
+  image_writes: 'api' | 'admin';
 }
 
 export interface PresentedKeys {
@@ -57,11 +59,15 @@ export interface Identity {
   key?: NamedKey;
 }
 
-export function accessRules(auth: Config['auth']): AccessRules {
+export function accessRules(
+  auth: Config['auth'],
+  { writes }: Pick<Config['images'], 'writes'> = { writes: 'admin' },
+): AccessRules {
   const rules: AccessRules = {
     enabled: auth.enabled,
     enforce_owner: auth.enforce_owner,
     quota_writes: auth.quota_writes,
+    image_writes: writes,
     fallback: auth.admin_api_key === undefined && auth.admin_fallback_enabled,
   };
   if (auth.api_key !== undefined) rules.api_key = keyDigest(auth.api_key);

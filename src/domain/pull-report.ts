@@ -15,6 +15,8 @@ export interface PullReport {
   durationMs: number;
   /** The owner whose spawn started it. */
   account: string | undefined;
+  /** The worker that pulled; absent for this server. */
+  workerId?: string;
   /** Undefined when it failed. */
   result: PulledFacts | undefined;
   error: unknown;

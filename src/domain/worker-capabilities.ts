@@ -5,6 +5,8 @@
 export const SESSIONS = 'sessions';
 /** As `provider/pulls`: the worker answers `worker.image` for this provider. */
 export const PULLS = 'pulls';
+/** The worker answers calls on its image store. Absent from workers of earlier versions. */
+export const IMAGES = 'images';
 
 export const canPull = ({ capabilities }: { capabilities: readonly string[] }, provider: string): boolean =>
   capabilities.includes(`${provider}/${PULLS}`);

@@ -13,6 +13,8 @@ export interface ServerFacts {
   version: string;
   /** Bytes of a raw upload at most. */
   maxFileSize: number;
+  /** Bytes of an archive of images at most. */
+  maxArchiveSize: number;
   /** The API description, rendered once. */
   openapi(): { json: string; yaml: string };
 }
@@ -28,6 +30,7 @@ interface CallParts<P, Q, B> {
   server: ServerFacts;
   scheme: Scheme;
   ledger: ByteLedger;
+  about(target: string): void;
 }
 
 export class Call<P, Q, B> {
@@ -45,6 +48,8 @@ export class Call<P, Q, B> {
   /** Who calls, on routes of workers. */
   readonly worker: WorkerIdentity | undefined;
   readonly server: ServerFacts;
+  /** Says what the call is about, for the audit, where neither its path nor its answer does. */
+  readonly about: (target: string) => void;
   /** The scheme that the client uses towards us, or towards a trusted proxy. */
   readonly scheme: Scheme;
   readonly #response: ServerResponse;
@@ -63,6 +68,7 @@ export class Call<P, Q, B> {
     this.administers = parts.authorized.administers;
     this.worker = parts.authorized.worker;
     this.server = parts.server;
+    this.about = parts.about;
     this.scheme = parts.scheme;
     this.#response = parts.response;
     this.#ledger = parts.ledger;

@@ -21,11 +21,12 @@ import type { AuthenticateWorker } from './worker-caller.ts';
 
 /**
  * `none`: never a key. `optional`: a key shows more. `api`: an API or admin key when `auth.enabled`. `admin`: an admin
- * key, or what stands in for it (`domain/access.mayAdminister`). `quota_write`: `api` or `admin`, as `auth.quota_writes` says.
+ * key, or what stands in for it (`domain/access.mayAdminister`). `quota_write`: `api` or `admin`, as `auth.quota_writes` says;
+ * `image_write`: as `images.writes` says.
  * `worker`: the credential of the worker that the path names, and nothing else. `none`, `optional` and `worker` do not
  * count for the rate limit.
  */
-export type RouteAuth = 'none' | 'optional' | 'api' | 'admin' | 'quota_write' | 'worker';
+export type RouteAuth = 'none' | 'optional' | 'api' | 'admin' | 'quota_write' | 'image_write' | 'worker';
 
 export interface AuthorizedCaller {
   caller: Caller;
@@ -99,7 +100,7 @@ function authorizeCaller(route: RouteAccess, presented: Presented, access: Acces
   const own = identity.key?.owner_id;
   const key = identity.role === 'anonymous' ? undefined : identity.credential;
   limiter.count({ owner: own ?? owner.name, key }, presented);
-  if (identity.key) refuseScope(route, identity.key);
+  if (identity.key) refuseScope(scopeFor(route, rules), identity.key);
   else if (isForAdmins(route.auth, rules) && !administers) throw notAdmin(rules, identity, headers);
   if (owner.failure) throw owner.failure;
   if (own !== undefined && owner.name !== undefined && owner.name !== own) throw notItsOwner();
@@ -109,7 +110,11 @@ function authorizeCaller(route: RouteAccess, presented: Presented, access: Acces
   return { caller, full: true, administers };
 }
 
-function refuseScope({ scope }: RouteAccess, { scopes }: Pick<NamedKey, 'scopes'>): void {
+/** The scope of a route that writes images depends on the configuration. */
+const scopeFor = ({ auth, scope }: RouteAccess, { image_writes }: AccessRules): KeyScope | undefined =>
+  auth === 'image_write' && image_writes === 'api' ? 'use' : scope;
+
+function refuseScope(scope: KeyScope | undefined, { scopes }: Pick<NamedKey, 'scopes'>): void {
   if (scope === undefined || hasScope(scopes, scope)) return;
   throw new ServiceError('forbidden', `The key lacks the scope ${scope}.`, {
     remedy: 'Use a key that has this scope.',
@@ -127,8 +132,9 @@ export function isKeyed({ auth }: { auth: RouteAuth }): boolean {
   return auth !== 'none' && auth !== 'optional' && auth !== 'worker';
 }
 
-function isForAdmins(auth: RouteAuth, { quota_writes }: AccessRules): boolean {
-  return auth === 'admin' || (auth === 'quota_write' && quota_writes === 'admin');
+function isForAdmins(auth: RouteAuth, { quota_writes, image_writes }: AccessRules): boolean {
+  const writes = { quota_write: quota_writes, image_write: image_writes };
+  return auth === 'admin' || (auth in writes && writes[auth as keyof typeof writes] === 'admin');
 }
 
 function callerOf({ role, actor, credential }: Identity, request_id: string): Caller {

@@ -8,7 +8,7 @@ import Fastify, {
 } from 'fastify';
 import type { Hold } from '../domain/byte-ledger.ts';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
-import { BYTES_TYPE, JSON_TYPE } from './body/body.ts';
+import { BYTES_TYPE, JSON_TYPE, TAR_TYPE } from './body/body.ts';
 import { type BodyTerms, fileBody, jsonBody } from './body/json-body.ts';
 import { lingerOver } from './body/slow-body.ts';
 import { answerConnectAndExpect } from './connect-and-expect.ts';
@@ -148,5 +148,5 @@ function takeBodies(app: FastifyInstance): void {
     request.content = content;
     return body;
   });
-  app.addContentTypeParser(BYTES_TYPE, (_request, payload, done) => done(null, payload));
+  app.addContentTypeParser([BYTES_TYPE, TAR_TYPE], (_request, payload, done) => done(null, payload));
 }

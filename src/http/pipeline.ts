@@ -13,7 +13,6 @@ import { ServiceError } from '../domain/errors.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import { servesThisMachine } from '../domain/loopback.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
-import type { Config } from '../schema/config.ts';
 import { answeredRequest, logAccess } from './access-log.ts';
 import { type Auditor, auditor } from './audit.ts';
 import { authenticator, endOfKeys, keysOf } from './authenticate.ts';
@@ -24,6 +23,7 @@ import { type Cors, cors, isPreflight } from './headers/cors.ts';
 import { type Scheme, schemeOf } from './headers/forwarded.ts';
 import { hostCheck } from './headers/host-header.ts';
 import { refuseRepeated } from './headers/single-headers.ts';
+import type { HttpConfig } from './http-config.ts';
 import type { InFlight } from './in-flight.ts';
 import type { PreviewGateway, Target } from './previews/gateway.ts';
 import { rateLimiter } from './rate-limit.ts';
@@ -45,13 +45,13 @@ declare module 'fastify' {
     scheme: Scheme;
     /** What it is for when it is not for the API. */
     preview: Target | undefined;
-    /** The id or name of what the call has created, for the audit. */
+    /** The id or name of what the call has created, or is about, for the audit. */
     created: string | undefined;
   }
 }
 
 export interface PipelineDeps {
-  config: LiveConfig<Pick<Config, 'server' | 'auth' | 'audit'>>;
+  config: LiveConfig<HttpConfig>;
   clock: Clock;
   logger: Logger;
   inFlight: InFlight;
@@ -99,8 +99,8 @@ export function pipeline(deps: PipelineDeps): Pipeline {
 }
 
 function judgesOf(deps: PipelineDeps): Judges {
-  const { auth, server, audit } = deps.config.current();
-  const rules = accessRules(auth);
+  const { auth, server, audit, images } = deps.config.current();
+  const rules = accessRules(auth, images);
   const limiter = rateLimiter(deps.rates, deps.clock);
   return {
     access: {
@@ -182,7 +182,7 @@ function alwaysHook(
 
 /** Authorized calls continue by turns between owners; so do refusals. */
 function routeHook(route: Route, { current, config, eventLoop }: FollowDeps): Hook {
-  const limit = limitsOf(route, config.current().server);
+  const limit = limitsOf(route, config.current());
   return (request, reply, done) => {
     const failure = refusalOf(route, request, reply, { access: current().access, limit });
     const { authorized, address } = request;
@@ -241,10 +241,18 @@ function refuseConnection(request: FastifyRequest, reply: FastifyReply, failure:
 }
 
 /** Bytes of a body of `type` at most. */
-export function limitsOf({ bodyKind }: Route, server: Config['server']): (type: string) => number {
+export function limitsOf(
+  { bodyKind }: Route,
+  { server, images }: Pick<HttpConfig, 'server' | 'images'>,
+): (type: string) => number {
+  if (bodyKind === 'archive') return () => maxArchive(images);
   const json = bodyKind === 'json_file' || bodyKind === 'raw_file' ? server.max_json_file : server.body_limit;
   return (type) => (type === BYTES_TYPE ? server.max_file_size : json);
 }
+
+/** Bytes of an archive of images at most: its content, and a header for each entry. */
+export const maxArchive = ({ max_image_bytes, max_entries }: HttpConfig['images']): number =>
+  max_image_bytes + max_entries * 4096;
 
 interface FollowDeps extends PipelineDeps {
   current(): Judges;

@@ -7,7 +7,6 @@ import { accountOf } from '../domain/byte-ledger.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
-import type { Config } from '../schema/config.ts';
 
 import { Answer, PushAnswer, SocketAnswer, StreamAnswer } from './answer.ts';
 
@@ -15,6 +14,7 @@ import { JSON_TYPE } from './body/body.ts';
 import { watchPace } from './body/slow-body.ts';
 import { Call, heldFor, type ServerFacts } from './call.ts';
 import { signedBy } from './half-closed.ts';
+import type { HttpConfig } from './http-config.ts';
 import type { InFlight } from './in-flight.ts';
 import { hasHead, reservedFailure, routerPath } from './methods.ts';
 import { endWith, type OpenStreams } from './open-streams.ts';
@@ -28,7 +28,7 @@ import { bodyValidator, NO_QUERY, paramsValidator, queryValidator } from './vali
 
 export interface RegisterDeps {
   control: ControlPlane;
-  config: LiveConfig<Pick<Config, 'server'>>;
+  config: LiveConfig<Pick<HttpConfig, 'server' | 'images'>>;
   clock: Clock;
   logger: Logger;
   pipeline: Pipeline;
@@ -47,7 +47,7 @@ export function registerRoute(app: FastifyInstance, route: Route, deps: Register
   app.route({
     method: route.method,
     url: routerPath(route.path),
-    bodyLimit: limitsOf(route, deps.config.current().server)(JSON_TYPE),
+    bodyLimit: limitsOf(route, deps.config.current())(JSON_TYPE),
     exposeHeadRoute: hasHead(route),
     schema: {
       querystring: route.query ?? NO_QUERY,
@@ -70,14 +70,16 @@ function hooksOf(route: Route, { pipeline }: RegisterDeps): onRequestHookHandler
 }
 
 function validatorOf(route: Route, schema: TSchema, part: string | undefined) {
+  if (part === 'body' && route.bodyKind === 'archive') return (value: unknown) => ({ value });
   if (part === 'body') return bodyValidator(schema, route.bodyOptional === true);
   return part === 'querystring' ? queryValidator(schema) : paramsValidator(schema);
 }
 
 /** A body is read at a pace, and what is kept of it is on the caller's account until the answer is out. */
 function bodyHook(route: Route, { control, clock }: RegisterDeps) {
-  const validate = route.bodyKind && bodyValidator(route.body as TSchema, false);
-  const fault = validate && ((body: unknown) => faultIn(validate(body)));
+  const hasFile = route.bodyKind === 'json_file' || route.bodyKind === 'raw_file';
+  const validate = hasFile && bodyValidator(route.body as TSchema, false);
+  const fault = validate ? (body: unknown) => faultIn(validate(body)) : undefined;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { raw, authorized } = request;
     if (authorized) request.bodyHold = heldFor(reply.raw, control.ledger.open(accountOf(authorized.caller)));
@@ -112,6 +114,9 @@ function handlerOf(route: Route, deps: RegisterDeps) {
       server: facts,
       scheme,
       ledger: control.ledger,
+      about: (target: string) => {
+        request.created = target;
+      },
     };
     const call = new Call(parts as ConstructorParameters<typeof Call<never, never, never>>[0]);
     const result = await route.handler(call, control);

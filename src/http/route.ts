@@ -10,8 +10,8 @@ import type { RouteAuth } from './caller.ts';
 import { type Method, operationOf, type RouteId } from './paths.ts';
 import { type RouteAudit, routeAudit } from './route-audit.ts';
 
-/** How large and of which kind a body may be: file bodies have limits of their own, `raw` ones may also be bytes. */
-export type BodyKind = 'json' | 'json_file' | 'raw_file';
+/** How large and of which kind a body may be: file bodies have limits of their own, `raw` ones may also be bytes, archives are. */
+export type BodyKind = 'json' | 'json_file' | 'raw_file' | 'archive';
 
 type Shape = TSchema | undefined;
 type Value<S extends Shape> = S extends TSchema ? Static<S> : undefined;
@@ -36,6 +36,7 @@ interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extend
     | 'quotas'
     | 'providers'
     | 'pool'
+    | 'images'
     | 'workers'
     | 'events'
     | 'admin'
@@ -115,12 +116,12 @@ export function defineRoute<
   };
 }
 
-/** `read` opens what changes nothing, `use` the rest. Quotas are set by administrators. */
+/** `read` opens what changes nothing, `use` the rest. Quotas and images are written by administrators, if the configuration does not say otherwise. */
 function scopeOf(
   { auth, scope }: Pick<RouteFacts<Shape, Shape, Shape, Shape>, 'auth' | 'scope'>,
   method: Method,
 ) {
   if (auth === 'none' || auth === 'optional' || auth === 'worker') return undefined;
-  if (auth === 'admin' || auth === 'quota_write') return 'admin';
+  if (auth === 'admin' || auth === 'quota_write' || auth === 'image_write') return 'admin';
   return scope ?? (method === 'GET' ? 'read' : 'use');
 }

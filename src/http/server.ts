@@ -14,11 +14,12 @@ import { type ConnectionLimits, limitConnections, mostConnections } from './conn
 import { renderOpenapi } from './description/openapi.ts';
 import { createFastify } from './framework.ts';
 import { keepHalfOpen } from './half-closed.ts';
+import type { HttpConfig } from './http-config.ts';
 import { type InFlight, inFlight } from './in-flight.ts';
 import { unroutedFailure } from './methods.ts';
 import { type OpenStreams, openStreams } from './open-streams.ts';
 import { API_PREFIX } from './paths.ts';
-import { type Pipeline, pipeline } from './pipeline.ts';
+import { maxArchive, type Pipeline, pipeline } from './pipeline.ts';
 import { previewGateway } from './previews/gateway.ts';
 import { registerRoute } from './register.ts';
 import { ROUTES } from './routes/routes.ts';
@@ -26,7 +27,7 @@ import { acceptUpgrades, type Upgrades } from './socket/upgrades.ts';
 
 export interface HttpServerDeps {
   control: ControlPlane;
-  config: LiveConfig<Pick<Config, 'server' | 'auth' | 'audit'>>;
+  config: LiveConfig<HttpConfig>;
   clock: Clock;
   ids: Ids;
   logger: Logger;
@@ -168,7 +169,9 @@ function factsOf({ version, config }: HttpServerDeps): ServerFacts {
     rendered ??= renderOpenapi(version);
     return rendered;
   };
-  return { version, maxFileSize: config.current().server.max_file_size, openapi };
+  const { server, images } = config.current();
+  const sizes = { maxFileSize: server.max_file_size, maxArchiveSize: maxArchive(images) };
+  return { version, ...sizes, openapi };
 }
 
 async function listen(app: FastifyInstance, { host, port }: Config['server']): Promise<string> {

@@ -2,6 +2,7 @@
 // Always used through guard.ts, which translates errors and enforces deadlines.
 import type { SandboxIo } from '../agent/io.ts';
 import type { ImageWish } from '../domain/image-policy.ts';
+import type { MachineImages } from '../domain/machine-images.ts';
 import type { ImageState } from '../schema/admission.ts';
 import type { ImagePolicy } from '../schema/image-policy.ts';
 import type { Lease } from '../schema/lease.ts';
@@ -181,6 +182,8 @@ export interface RemoteProviders {
   renew(worker: RemoteWorker, lease: Lease, sandboxTtl: string, signal: AbortSignal): Promise<void>;
   /** True if the worker does not get new sandboxes. */
   shutdown(worker: RemoteWorker, signal: AbortSignal): Promise<void>;
+  /** The image store of a worker with the capability `images`. */
+  images(worker: RemoteWorker): MachineImages;
   close(): Promise<void>;
 }
 

@@ -73,6 +73,11 @@ export const ImagesConfig = section(
       '5m',
       'How long a spawn waits for the pull of its image. The spawn then fails and can be repeated; the pull continues.',
     ),
+    writes: choice(
+      ['admin', 'api'],
+      'admin',
+      'The key required to pull, import, tag and remove images by the API. With api, every owner can change what a name leads to for all.',
+    ),
     retention: duration(
       '0s',
       'How long pulled images stay in the store that no sandbox uses; 0s means forever. Imported and tagged images stay.',

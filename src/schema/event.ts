@@ -25,6 +25,8 @@ export const EVENT_TYPES = [
   'quota.deleted',
   'image.pulled',
   'image.failed',
+  'image.imported',
+  'image.removed',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

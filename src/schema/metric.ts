@@ -136,7 +136,7 @@ export const METRICS = {
   },
   svc_image_pulls_total: {
     type: 'counter',
-    help: 'Pulls of images for spawns: pulled, unchanged (the store had what the tag leads to), or failed.',
+    help: 'Pulls of images for spawns and calls: pulled, unchanged (the store had what the tag leads to), or failed.',
     labels: ['outcome'],
   },
   svc_image_pull_duration_seconds: {

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox';
 import { ERROR_CODES } from './error.ts';
 import { IMAGE_DIGEST, IMAGE_POLICIES } from './image-policy.ts';
 import { Lease } from './lease.ts';
+import { IMAGE_METHODS } from './worker-images.ts';
 
 export const RPC_METHODS = [
   'worker.spawn',
@@ -12,6 +13,7 @@ export const RPC_METHODS = [
   'worker.renew_lease',
   'worker.shutdown',
   'worker.image',
+  ...IMAGE_METHODS,
 ] as const;
 export type RpcMethod = (typeof RPC_METHODS)[number];
 

@@ -2,7 +2,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import type { Random } from '../domain/ports.ts';
 import { withTimeout } from '../domain/timeout.ts';
-import { PULLS, SESSIONS } from '../domain/worker-capabilities.ts';
+import { IMAGES, PULLS, SESSIONS } from '../domain/worker-capabilities.ts';
 import type { Provider } from '../providers/provider.ts';
 import { type Capacity, type HeartbeatBody, MOST_IMAGES, REPORTED_IMAGE } from '../schema/worker.ts';
 import type { HeartbeatAnswer } from './control-link.ts';
@@ -25,7 +25,7 @@ export interface WorkerFacts {
 /** The parts that a heartbeat reports on. */
 export type HeartbeatParts = Pick<
   WorkerParts,
-  'providers' | 'link' | 'draining' | 'sessionsAllowed' | 'clock' | 'logger'
+  'providers' | 'link' | 'draining' | 'sessionsAllowed' | 'images' | 'clock' | 'logger'
 >;
 
 interface HeartbeatDeps {
@@ -111,7 +111,7 @@ async function bodyOf(
     labels,
     status: parts.draining.isDraining ? 'draining' : 'online',
     providers: healthy.map(({ kind }) => kind),
-    capabilities: capabilitiesOf(healthy, parts.sessionsAllowed),
+    capabilities: capabilitiesOf(healthy, parts),
     images: await imagesOf(healthy),
     ...(rpcUrl !== undefined && { rpc_url: rpcUrl }),
   };
@@ -127,11 +127,15 @@ async function imagesOf(providers: readonly Provider[]): Promise<string[]> {
   return [...new Set(names)].slice(0, MOST_IMAGES);
 }
 
-/** What any provider can, what each can as `provider/capability`, and `sessions`. */
-function capabilitiesOf(providers: readonly Provider[], hasSessions: boolean): string[] {
+/** What any provider can, what each can as `provider/capability`, `sessions` and `images`. */
+function capabilitiesOf(
+  providers: readonly Provider[],
+  { sessionsAllowed, images }: Pick<HeartbeatParts, 'sessionsAllowed' | 'images'>,
+): string[] {
   const all = new Set<string>(providers.flatMap(({ capabilities }) => capabilities));
   for (const { kind, capabilities } of providers) for (const each of capabilities) all.add(`${kind}/${each}`);
   for (const { kind, readyImage } of providers) if (readyImage) all.add(`${kind}/${PULLS}`);
-  if (hasSessions) all.add(SESSIONS);
+  if (sessionsAllowed) all.add(SESSIONS);
+  if (images) all.add(IMAGES);
   return [...all];
 }

@@ -1,5 +1,6 @@
 // `POST /rpc`: who calls is asked before a byte of the body is read. Everything else is as at the server: one shape of
 // error, bounded headers and bodies, a pace, one answer for each request.
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type SecureContextOptions, Server as TlsServer } from 'node:tls';
@@ -15,6 +16,7 @@ import { createFastify, type ServerTls } from '../http/framework.ts';
 import { refuseRepeated } from '../http/headers/single-headers.ts';
 import { type InFlight, inFlight } from '../http/in-flight.ts';
 import { answerAndClose } from '../http/raw-answer.ts';
+import { acceptImports, IMPORT_PATH } from './import-server.ts';
 import { answerRpc } from './rpc.ts';
 import { acceptSessions, LINKS_MAX } from './session-server.ts';
 import type { WorkerParts } from './worker-parts.ts';
@@ -63,6 +65,11 @@ export function rpcServer({ parts, ids, address, tls }: RpcServerDeps): RpcServe
       return reply.code(status).send(answer);
     },
   });
+  acceptImports(app, {
+    parts,
+    authorize: ({ raw }) => requireControlPlane(parts, raw),
+    watchPace: (request, reply) => watchPace(request.raw, clock, () => tooSlow(request, reply)),
+  });
   return {
     listen: () => listen(app, address),
     secure: (next) => {
@@ -104,14 +111,10 @@ function alwaysHook({ clock, logger }: WorkerParts, running: InFlight): Hook {
 }
 
 /** Headers that come twice, a caller who is not our control plane, a body that is none of ours. */
-function callerFault({ credential }: WorkerParts, { raw }: FastifyRequest): Error | undefined {
+function callerFault(parts: WorkerParts, { raw }: FastifyRequest): Error | undefined {
   const { headers } = raw;
   try {
-    refuseRepeated(raw);
-    credential.requireCaller({
-      worker_id: headers['x-worker-id'] as string | undefined,
-      token: headers['x-worker-token'] as string | undefined,
-    });
+    requireControlPlane(parts, raw);
     checkBody({ body: {} as never }, headers, BODY_LIMIT);
     if (headers['content-type'] === undefined)
       throw new ServiceError('bad_request', `Send the call as ${JSON_TYPE}.`);
@@ -121,6 +124,15 @@ function callerFault({ credential }: WorkerParts, { raw }: FastifyRequest): Erro
   }
 }
 
+/** Throws for headers that come twice, and for any other caller. */
+function requireControlPlane({ credential }: WorkerParts, raw: IncomingMessage): void {
+  refuseRepeated(raw);
+  credential.requireCaller({
+    worker_id: raw.headers['x-worker-id'] as string | undefined,
+    token: raw.headers['x-worker-token'] as string | undefined,
+  });
+}
+
 function tooSlow(request: FastifyRequest, reply: FastifyReply): void {
   const failure = new ServiceError('timeout', 'The body came too slowly.');
   reply.raw.statusCode = failure.status;
@@ -128,7 +140,7 @@ function tooSlow(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 function unrouted(url = ''): ServiceError {
-  if (url.split(/[?#]/, 1)[0] === '/rpc')
+  if (['/rpc', IMPORT_PATH].includes(url.split(/[?#]/, 1)[0] ?? ''))
     return new ServiceError('method_not_allowed', 'Only POST is supported.', {
       details: { allow: ['POST'] },
     });

@@ -2,7 +2,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import { errorAnswer, logFailure, toServiceError } from '../http/errors.ts';
 import type { Lease } from '../schema/lease.ts';
-import { type Validator, validator } from '../schema/validator.ts';
+import { validator } from '../schema/validator.ts';
 import {
   type RpcAnswer,
   RpcImageParams,
@@ -16,7 +16,9 @@ import { otherWorker } from './credential.ts';
 import { destroySandbox, sandboxStatus } from './ending.ts';
 import { readyImage } from './ready-image.ts';
 import { renewOnRequest } from './renewal.ts';
+import { checkedParams, type Method } from './rpc-method.ts';
 import { spawnSandbox } from './spawn.ts';
+import { IMAGE_RPC } from './worker-images-rpc.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 const fault = validator(RpcRequest, 'The body');
@@ -54,37 +56,30 @@ async function perform(parts: WorkerParts, request: RpcRequest, signal: AbortSig
   return method.run(parts, request, signal);
 }
 
-interface Method {
-  fault: Validator;
-  /** `signal` aborts when the caller disconnects. */
-  run(parts: WorkerParts, request: RpcRequest, signal: AbortSignal): Promise<object>;
-}
-
-const checked = (schema: Parameters<typeof validator>[0]) => validator(schema, 'params');
-
 const RPC: Record<RpcMethod, Method> = {
   'worker.spawn': {
-    fault: checked(RpcSpawnParams),
+    fault: checkedParams(RpcSpawnParams),
     // Continues after the caller disconnects: a started sandbox is finished, then requested again or destroyed.
     run: (parts, { params, lease }) => spawnSandbox(parts, params as RpcSpawnParams, required(lease)),
   },
   'worker.status': {
-    fault: checked(RpcRuntimeParams),
+    fault: checkedParams(RpcRuntimeParams),
     run: (parts, { params }, signal) => sandboxStatus(parts, params as RpcRuntimeParams, signal),
   },
   'worker.destroy': {
-    fault: checked(RpcRuntimeParams),
+    fault: checkedParams(RpcRuntimeParams),
     run: (parts, { params, lease }) => destroySandbox(parts, params as RpcRuntimeParams, required(lease)),
   },
   'worker.renew_lease': {
-    fault: checked(RpcRenewParams),
+    fault: checkedParams(RpcRenewParams),
     run: (parts, { params, lease }, signal) =>
       renewOnRequest(parts, params as RpcRenewParams, { lease: required(lease), signal }),
   },
   'worker.image': {
-    fault: checked(RpcImageParams),
+    fault: checkedParams(RpcImageParams),
     run: (parts, { params }, signal) => readyImage(parts, params as RpcImageParams, signal),
   },
+  ...IMAGE_RPC,
   'worker.shutdown': {
     fault: () => undefined,
     run: async ({ draining }, { params }) => {

@@ -2,6 +2,7 @@
 import { Sessions, type SessionsDeps } from '../agent/sessions.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { leaseTermMs } from '../domain/lease.ts';
+import type { MachineImages } from '../domain/machine-images.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import type { ServerTls } from '../http/framework.ts';
 import type { ProviderSet } from '../providers/provider.ts';
@@ -13,6 +14,7 @@ import { type HeartbeatParts, heartbeats, sendHeartbeat, type WorkerFacts } from
 import { type RpcServer, rpcServer } from './rpc-server.ts';
 import { sweep } from './sweep.ts';
 import { watchHeld } from './watch.ts';
+import { WorkerImages } from './worker-images.ts';
 import type { WorkerParts, WorkerRuntime } from './worker-parts.ts';
 import { WorkerSandboxes } from './worker-sandboxes.ts';
 
@@ -30,6 +32,8 @@ interface WorkerDeps {
   maxSandboxes: number;
   /** Whether control planes may open sessions. */
   sessionsAllowed: boolean;
+  /** The image store; absent where no provider runs its images. */
+  imageStore?: MachineImages | undefined;
   facts: Omit<WorkerFacts, 'rpcUrl'>;
   /** The address to serve calls on; absent if the worker accepts none. */
   serve?: Serve | undefined;
@@ -118,5 +122,6 @@ function partsOf(deps: WorkerDeps): WorkerParts {
   const held = new WorkerSandboxes({ journal, clock, termMs: leaseTermMs(heartbeatMs) });
   const attach: WorkerAttach = (runtime, signal) => providers.get(runtime.provider).attach(runtime, signal);
   const sessions = new Sessions({ clock, attach });
-  return { ...deps, sandboxes: held, sessions, draining: new Draining() };
+  const images = deps.imageStore && new WorkerImages(deps.imageStore, clock);
+  return { ...deps, sandboxes: held, sessions, images, draining: new Draining() };
 }

@@ -117,7 +117,10 @@ describe('the access table', () => {
         auth in KIND ? KIND[auth as keyof typeof KIND] : owned ? 'owned' : 'keyed',
       ]);
     for (const id of ROUTE_IDS)
-      expect([id, SAMPLES[id].kind === 'admin']).toEqual([id, PATHS[id].includes(' /admin')]);
+      expect([id, SAMPLES[id].kind === 'admin']).toEqual([
+        id,
+        PATHS[id].includes(' /admin') || WRITES_IMAGES.includes(id),
+      ]);
   });
 
   it('has a cell for every caller in every row', () => {
@@ -126,7 +129,16 @@ describe('the access table', () => {
       expect(row.trim().split(/ +/)).toHaveLength(Object.keys(WHO).length);
   });
 });
-const KIND = { none: 'open', optional: 'open', admin: 'admin', worker: 'worker' } as const;
+const KIND = {
+  none: 'open',
+  optional: 'open',
+  admin: 'admin',
+  image_write: 'admin',
+  worker: 'worker',
+} as const;
+
+/** Of administrators unless images.writes is api. */
+const WRITES_IMAGES: RouteId[] = ['pullImage', 'importImage', 'tagImage', 'pruneImages', 'deleteImage'];
 
 describe.each(Object.keys(SETUPS))('with %s, every route by every credential', (setup) => {
   const auth = { ...SETUPS[setup]!, worker_token: WORKER_TOKEN };
@@ -267,6 +279,20 @@ describe('other settings', () => {
     expect(await statusOf(admin, 'getQuota', 'owner A')).toBe(404);
     const off = { enabled: false, enforce_owner: false } as const;
     expect(await statusOf({ ...admin, ...off }, 'putQuota', 'nobody')).toBe(401);
+  });
+
+  it('lets API keys write images where configured', async () => {
+    const statusesOf = async (more: HttpOptions, who: string) => {
+      const target = await startHttp({ auth, ...more });
+      const statuses = [];
+      for (const id of WRITES_IMAGES) statuses.push((await ask(id, WHO[who]!, target)).status);
+      await target.server.close(0);
+      return [...new Set(statuses)];
+    };
+    expect(await statusesOf({}, 'owner A')).toEqual([403]);
+    expect(await statusesOf({}, 'admin key')).toEqual([200]);
+    expect(await statusesOf({ images: { writes: 'api' } }, 'owner A')).toEqual([200]);
+    expect(await statusesOf({ images: { writes: 'api' } }, 'nobody')).toEqual([401]);
   });
 
   it('never makes a tenant with the only key an administrator', async () => {

@@ -75,7 +75,16 @@ const SETUPS: Record<string, Partial<Config['auth']>> = {
 type Kind = 'look' | 'see' | 'do' | 'quota' | 'admin';
 
 const LOOK: RouteId[] = [
-  ...(['listQuotas', 'quotaSummary', 'poolStatus', 'listSnapshots', 'listWorkers', 'getWorker'] as const),
+  ...([
+    'listQuotas',
+    'quotaSummary',
+    'poolStatus',
+    'listSnapshots',
+    'listImages',
+    'getImage',
+    'listWorkers',
+    'getWorker',
+  ] as const),
   ...(['listProviders', 'getProvider', 'metrics', 'metricsText', 'diagnostics'] as const),
 ];
 const SEE: RouteId[] = [

@@ -6,6 +6,7 @@ import type { Caller } from './caller.ts';
 import type { EventViews } from './events.ts';
 import type { Execs, Logs } from './execs.ts';
 import type { Files } from './files.ts';
+import type { Images } from './images.ts';
 import type { Keys, NamedKeys } from './keys.ts';
 import type { Previews } from './previews.ts';
 import type {
@@ -57,6 +58,7 @@ export interface ControlPlane {
   providers: ProviderViews;
   pool: PoolViews;
   snapshots: SnapshotViews;
+  images: Images;
   workers: Workers;
   events: EventViews;
   health: HealthViews;

@@ -1,10 +1,10 @@
 // The runtimes of rows of other workers: calls the worker under the lease of the row. A worker is called to create,
 // inspect, end and renew, and its sandboxes are used over sessions.
-import { createHash } from 'node:crypto';
 import type { SandboxIo } from '../../agent/io.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { wrapNotStarted } from '../../domain/not-started.ts';
+import { accountOnWorkers } from '../../domain/owner-account.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
 import { canPull, workerCapabilities } from '../../domain/worker-capabilities.ts';
@@ -77,13 +77,9 @@ async function readyThere(
       retryAfterMs: PULLING_MS,
     });
   const bound = { clock, ms: spawnWaitMs, error, signal };
-  const wish = { image, image_policy, account: accountOf(spec.account), private_images };
+  const wish = { image, image_policy, account: accountOnWorkers(spec.account), private_images };
   return withTimeout(bound, async (inTime) => (await provider.readyImage?.(wish, inTime)) ?? []);
 }
-
-/** Owners stay at the control plane: a worker only tells them apart. */
-const accountOf = (owner: string | undefined) =>
-  owner === undefined ? undefined : createHash('sha256').update(`account ${owner}`).digest('hex');
 
 function attached(deps: RemoteRuntimesDeps, row: Runtime, signal: AbortSignal): Promise<SandboxIo> {
   return deps.fleet.leases.present(row.id, async (lease) => {

@@ -8,6 +8,7 @@ import { refuseHalfPairs } from './well-formed.ts';
 
 export const JSON_TYPE = 'application/json';
 export const BYTES_TYPE = 'application/octet-stream';
+export const TAR_TYPE = 'application/x-tar';
 
 /** Whether the request announces a body that is not empty. */
 export function hasBody(headers: IncomingHttpHeaders): boolean {
@@ -44,8 +45,10 @@ export function checkBody(
     throw mistyped('Compressed bodies are not supported.');
   if (!route.body) throw new ServiceError('bad_request', 'This request does not accept a body.');
   const type = mediaType(headers);
+  if (route.bodyKind === 'archive' && type !== TAR_TYPE && type !== BYTES_TYPE)
+    throw mistyped(`Send the body as ${TAR_TYPE}.`);
   const bytes = route.bodyKind === 'raw_file' && type === BYTES_TYPE;
-  if (type !== JSON_TYPE && !bytes) {
+  if (route.bodyKind !== 'archive' && type !== JSON_TYPE && !bytes) {
     throw mistyped(
       `Send the body as ${JSON_TYPE}${route.bodyKind === 'raw_file' ? ` or ${BYTES_TYPE}` : ''}.`,
     );

@@ -56,6 +56,7 @@ const SECURITY = {
   api: KEYS,
   admin: [...KEYS].reverse(),
   quota_write: KEYS,
+  image_write: KEYS,
   worker: [{ workerId: [], workerToken: [] }],
 };
 
@@ -119,6 +120,7 @@ function* parametersOf(route: Route, shelf: SchemaShelf): Generator<object> {
 }
 
 function bodyOf({ body, bodyKind, bodyOptional, example }: Route, shelf: SchemaShelf): object {
+  if (bodyKind === 'archive') return { required: true, content: { 'application/x-tar': {} } };
   const json = { schema: referenced(body, shelf), example };
   const bytes = bodyKind === 'raw_file' ? { 'application/octet-stream': {} } : {};
   return { required: bodyOptional !== true, content: { 'application/json': json, ...bytes } };

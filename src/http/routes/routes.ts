@@ -5,6 +5,7 @@ import { eventRoutes } from './events.ts';
 import { execRoutes } from './exec.ts';
 import { fileContentRoutes } from './file-content.ts';
 import { fileRoutes } from './files.ts';
+import { imageRoutes } from './images.ts';
 import { keyRoutes } from './keys.ts';
 import { adminMetricRoutes, metricRoutes } from './metrics.ts';
 import { poolRoutes } from './pool.ts';
@@ -28,6 +29,7 @@ export const ROUTES: readonly Route[] = [
   ...providerRoutes,
   ...poolRoutes,
   ...snapshotRoutes,
+  ...imageRoutes,
   ...workerRoutes,
   ...eventRoutes,
   ...metricRoutes,

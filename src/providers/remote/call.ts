@@ -21,6 +21,8 @@ export interface WorkerCall {
   lease?: Lease | undefined;
   /** Validates the result: returns what is wrong, or undefined. */
   fault: Validator;
+  /** Maximum size of the reply; 256 KiB by default. */
+  maxBytes?: number;
   signal: AbortSignal;
 }
 
@@ -33,7 +35,7 @@ const answerFault = validator(RpcAnswer, 'The answer');
 export async function callWorker<T>(
   deps: CallDeps,
   { worker, outgoing }: { worker: RemoteWorker; outgoing: Outgoing },
-  { method, params, lease, fault, signal }: WorkerCall,
+  { method, params, lease, fault, maxBytes = MAX_REPLY_BYTES, signal }: WorkerCall,
 ): Promise<T> {
   const id = deps.ids.uuid();
   const reply = await outgoing.request({
@@ -41,7 +43,7 @@ export async function callWorker<T>(
     path: '/rpc',
     headers: callHeaders(deps, worker),
     json: { id, method, worker_id: worker.id, params, ...(lease && { lease }) },
-    maxBytes: MAX_REPLY_BYTES,
+    maxBytes,
     signal,
   });
   const answer = await reply.json().catch((error: unknown) => {

@@ -15,6 +15,7 @@ import { type Outgoing, outgoing } from '../outgoing/outgoing.ts';
 import type { Provider, RemoteProviders, RemoteWorker } from '../provider.ts';
 import { callWorker, type WorkerCall } from './call.ts';
 import { openRemoteSession } from './session.ts';
+import { workerImages } from './worker-images.ts';
 import { type OpenWorkerSession, workerProvider } from './worker-provider.ts';
 
 /** A last resort: the guard and the callers have shorter timeouts. */
@@ -63,6 +64,10 @@ export function remoteProviders(deps: RemoteProvidersDeps): RemoteProviders {
       const made = guard(workerProvider(which, ways, deps.clock), { ...deps, of: `of worker ${worker.id}` });
       target.providers.set(kind, made);
       return made;
+    },
+    images: (worker) => {
+      const target = knownOf(worker);
+      return workerImages({ ...deps, target, call: callTo(target) });
     },
     renew: async (worker, lease, sandbox_ttl, signal) => {
       const params = { resource_id: lease.resource_id, ttl: TERM, sandbox_ttl };

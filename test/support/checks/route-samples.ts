@@ -11,6 +11,8 @@ export interface RouteSample {
   kind: RouteKind;
   body?: unknown;
   query?: string;
+  /** A tar as the body. */
+  archive?: boolean;
 }
 
 export const SAMPLES: Record<RouteId, RouteSample> = {
@@ -60,6 +62,13 @@ export const SAMPLES: Record<RouteId, RouteSample> = {
   adminQuotaUsage: { kind: 'admin' },
   poolStatus: { kind: 'keyed' },
   listSnapshots: { kind: 'keyed' },
+  listImages: { kind: 'keyed' },
+  getImage: { kind: 'keyed', query: '?name=i' },
+  pullImage: { kind: 'admin', body: { image: 'i' } },
+  importImage: { kind: 'admin', archive: true },
+  tagImage: { kind: 'admin', body: { name: 'i', as: 'j' } },
+  pruneImages: { kind: 'admin', body: {} },
+  deleteImage: { kind: 'admin', query: '?name=i' },
   listWorkers: { kind: 'keyed' },
   getWorker: { kind: 'keyed' },
   adminListWorkers: { kind: 'admin' },
@@ -103,7 +112,9 @@ export async function askSample(
   headers: Record<string, string>,
   sandbox = 'sb-x',
 ): Promise<{ status: number; text: string; headers: Headers }> {
-  const { body, query = '' } = SAMPLES[id];
+  const { body: json, query = '', archive } = SAMPLES[id];
+  const body = archive ? 'a tar' : json === undefined ? undefined : JSON.stringify(json);
+  const type = archive ? 'application/x-tar' : 'application/json';
   const [method = '', pattern = ''] = PATHS[id].split(' ');
   const path = pattern
     .replace('{path}', 'f')
@@ -116,8 +127,8 @@ export async function askSample(
     .replace('{resource_id}', sandbox);
   const answer = await fetch(`${base}${path}${query}`, {
     method,
-    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': type }) },
+    ...(body === undefined ? {} : { body }),
   });
   return { status: answer.status, text: await answer.text(), headers: answer.headers };
 }

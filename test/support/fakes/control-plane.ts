@@ -20,6 +20,7 @@ import type { Template } from '../../../src/schema/template.ts';
 import { outputText } from '../checks/output-text.ts';
 import { fixedConfig } from '../config.ts';
 import { type FakeEvents, fakeEvents } from './events.ts';
+import { fakeImages } from './images.ts';
 import { fakeKeys } from './keys.ts';
 import { fakeMetrics } from './metrics.ts';
 import { FAKE_START, fakeIds } from './ports.ts';
@@ -236,6 +237,7 @@ export function fakeControlPlane({
         return { enabled: true, vms: 1, max_vms: 10, total_users: 2, max_users_per_vm: 5 };
       },
     },
+    images: fakeImages(note),
     snapshots: {
       async list() {
         note('snapshots.list', undefined);

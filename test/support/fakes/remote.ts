@@ -39,6 +39,9 @@ export function fakeRemote(deps: FakeDeps): FakeRemote {
   };
   return {
     ...{ lines, calls, leases, worker },
+    images: () => {
+      throw unreached();
+    },
     of: (to, kind): Provider => {
       const inner = worker(to.id);
       const note = (lease: Lease | undefined) => void (lease && leases.push(lease));

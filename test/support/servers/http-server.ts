@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import type { ByteLedger } from '../../../src/domain/byte-ledger.ts';
 import type { Clock } from '../../../src/domain/ports.ts';
 import { realClock } from '../../../src/host/clock.ts';
+import type { HttpConfig } from '../../../src/http/http-config.ts';
 import type { HttpServer } from '../../../src/http/server.ts';
 import { createHttpServer } from '../../../src/http/server.ts';
 import type { Config } from '../../../src/schema/config.ts';
@@ -19,6 +20,7 @@ export interface HttpOptions {
   server?: Partial<Config['server']>;
   auth?: Partial<Config['auth']>;
   audit?: Partial<Config['audit']>;
+  images?: Partial<HttpConfig['images']>;
   rate_limit?: Partial<Config['rate_limit']>;
   clock?: Clock;
   headersTimeoutMs?: number;
@@ -53,7 +55,7 @@ export async function startHttp(options: HttpOptions = {}): Promise<TestHttp> {
   return { server, control, logger, url, base: `${url}/api/v1`, port: Number(new URL(url).port) };
 }
 
-export function httpConfig({ server, auth, audit }: HttpOptions): Pick<Config, 'server' | 'auth' | 'audit'> {
+export function httpConfig({ server, auth, audit, images }: HttpOptions): HttpConfig {
   return {
     server: {
       host: '127.0.0.1',
@@ -84,6 +86,7 @@ export function httpConfig({ server, auth, audit }: HttpOptions): Pick<Config, '
       ...auth,
     },
     audit: { execs: false, max_records: 1000, ...audit },
+    images: { writes: 'admin', max_image_bytes: 16 * MEBIBYTE, max_entries: 1000, ...images },
   };
 }
 
