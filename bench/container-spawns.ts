@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { ContainerWorld } from './container-world.ts';
 import type { Pair } from './row.ts';
-import { medianOf } from './stats.ts';
+import { clocked, medianOf } from './stats.ts';
 
 const AT_ONCE = 20;
 const GOES = 7;
@@ -70,12 +70,6 @@ async function shellShare({ client, live }: ContainerWorld): Promise<string> {
 export interface Made {
   sandboxes: string[];
   containers: string[];
-}
-
-async function clocked(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now();
-  await work();
-  return performance.now() - began;
 }
 
 export async function timed(

@@ -7,6 +7,12 @@ import { chmodSync, chownSync, closeSync, mkdirSync, openSync, writeFileSync } f
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
+import { realClock } from '../src/host/clock.ts';
+import { realIds } from '../src/host/ids.ts';
+import { realRandom } from '../src/host/random.ts';
+import { openPostgresStore } from '../src/store/postgres/open.ts';
+import type { Store } from '../src/store/store.ts';
+import { SILENT } from './control-plane.ts';
 import type { Need } from './needs.ts';
 import { postgresFolder } from './postgres-programs.ts';
 
@@ -72,6 +78,22 @@ export async function withPostgres<T>(home: string, work: (pair: PostgresPair) =
   } finally {
     for (const child of children) await stopServer(child);
   }
+}
+
+/** The store as a server opens it. */
+export function openStoreOver(url: string): Promise<Store> {
+  const random = realRandom();
+  return openPostgresStore({
+    clock: realClock(),
+    random,
+    ids: realIds(random),
+    logger: SILENT,
+    url,
+    program: '0.0.0',
+    pool: 10,
+    prepare: true,
+    requireSyncStandby: true,
+  });
 }
 
 let databases = 0;

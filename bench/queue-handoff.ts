@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { withPlane } from './control-plane.ts';
 import { withHome } from './folders.ts';
-import { Crowd, QUEUEING } from './queued-spawns.ts';
+import { Crowd, handoffs, QUEUEING } from './queued-spawns.ts';
 import type { Pair } from './row.ts';
 
 const [MANY, FEW] = [10_000, 100];
@@ -62,24 +62,12 @@ interface Line {
 
 /** A control plane of its own with that many queued spawns. */
 function withLine<T>(root: string, waiting: number, work: (line: Line) => Promise<T>): Promise<T> {
-  const at = { freed: 0, begun: 0 };
-  const watched = {
-    freed: () => {
-      at.freed = performance.now();
-    },
-    creating: () => {
-      at.begun = performance.now();
-    },
-  };
+  const { watched, next } = handoffs();
   return withHome((home) =>
     withPlane({ root, home, env: QUEUEING, watched }, async (control) => {
       const crowd = new Crowd(control);
       await crowd.wait(waiting);
-      const next = async () => {
-        await crowd.replace();
-        return at.begun - at.freed;
-      };
-      return work({ next });
+      return work({ next: () => next(crowd) });
     }),
   );
 }

@@ -1,5 +1,7 @@
 // Spawns that wait in a control plane of the bench's own.
+
 import type { ControlPlane } from '../src/control/api/control-plane.ts';
+import type { Watched } from './control-plane.ts';
 
 const PLACES = 4;
 const OWNERS = 50;
@@ -88,3 +90,22 @@ export class FreeLine {
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Times from the commit that frees capacity to the provider call for the next waiting spawn. */
+export function handoffs(): { watched: Watched; next(crowd: Crowd): Promise<number> } {
+  const at = { freed: 0, begun: 0 };
+  return {
+    watched: {
+      freed: () => {
+        at.freed = performance.now();
+      },
+      creating: () => {
+        at.begun = performance.now();
+      },
+    },
+    next: async (crowd) => {
+      await crowd.replace();
+      return at.begun - at.freed;
+    },
+  };
+}

@@ -4,21 +4,17 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { realClock } from '../src/host/clock.ts';
-import { realIds } from '../src/host/ids.ts';
-import { realRandom } from '../src/host/random.ts';
-import { openPostgresStore } from '../src/store/postgres/open.ts';
 import type { Store } from '../src/store/store.ts';
-import { nothing, SILENT, withPlaneOver } from './control-plane.ts';
+import { nothing, withPlaneOver } from './control-plane.ts';
 import { withHome } from './folders.ts';
 import { GETS_ENV, GETS_KEY, REQUESTS, sandboxAskers } from './get-sandbox.ts';
 import { type Need, programs } from './needs.ts';
-import { type PostgresPair, postgres, withPostgres } from './postgres.ts';
+import { openStoreOver, type PostgresPair, postgres, withPostgres } from './postgres.ts';
 import { usedMs } from './processor-time.ts';
-import { Crowd, QUEUEING } from './queued-spawns.ts';
+import { Crowd, handoffs, QUEUEING } from './queued-spawns.ts';
 import type { Pair } from './row.ts';
 import { type BenchServer, endSandboxes, withServer } from './server.ts';
-import { medianOf } from './stats.ts';
+import { clocked, medianOf } from './stats.ts';
 import { RUNNER, registered, SECRET, spawnOn, startWorker, stopWorker, withWorkers } from './worker-world.ts';
 
 export const REPLICA_ROWS = ['P33', 'P33-wall', 'P40-exec', 'P40-freed', 'P40-admissions'] as const;
@@ -103,15 +99,7 @@ async function freedRow(
   measure: (pair: Pair) => Promise<void>,
 ): Promise<void> {
   const url = await createDatabase();
-  const at = { freed: 0, begun: 0 };
-  const watched = {
-    freed: () => {
-      at.freed = performance.now();
-    },
-    creating: () => {
-      at.begun = performance.now();
-    },
-  };
+  const { watched, next } = handoffs();
   const shared = { env: QUEUEING, watched, provider: nothing(watched) };
   await withHome((home) =>
     withStoreOver(url, (one) =>
@@ -127,10 +115,7 @@ async function freedRow(
               name: `freed capacity to the next spawn's start over two servers, ${WAITING} waiting`,
               target: 25,
               pairs: 300,
-              ours: async () => {
-                await crowd.replace();
-                return at.begun - at.freed;
-              },
+              ours: () => next(crowd),
             });
           }),
         ),
@@ -255,27 +240,10 @@ function withFleet<T>(
 }
 
 async function withStoreOver<T>(url: string, work: (store: Store) => Promise<T>): Promise<T> {
-  const random = realRandom();
-  const store = await openPostgresStore({
-    clock: realClock(),
-    random,
-    ids: realIds(random),
-    logger: SILENT,
-    url,
-    program: '0.0.0',
-    pool: 10,
-    prepare: true,
-    requireSyncStandby: true,
-  });
+  const store = await openStoreOver(url);
   try {
     return await work(store);
   } finally {
     await store.close();
   }
-}
-
-async function clocked(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now();
-  await work();
-  return performance.now() - began;
 }

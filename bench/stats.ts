@@ -21,6 +21,13 @@ export function ratioOfMedians(ours: readonly number[], baseline: readonly numbe
   return quantile(ours, 0.5) / quantile(baseline, 0.5);
 }
 
+/** How long `work` takes, in ms. */
+export async function clocked(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
 /** The median of what `work` gives in so many goes. */
 export async function medianOf(goes: number, work: () => Promise<number>): Promise<number> {
   const sample: number[] = [];

@@ -9,7 +9,7 @@ import { type InspectedProcess, liveMb } from './memory-use.ts';
 import { busyDuring } from './processor-time.ts';
 import { openStream } from './raw-http.ts';
 import type { Pair } from './row.ts';
-import { quantile } from './stats.ts';
+import { clocked, quantile } from './stats.ts';
 import { type WorkerName, type WorkerWorld, withInspectedWorkers, withWorkers } from './worker-world.ts';
 
 export const WORKER_ROWS = [
@@ -168,10 +168,4 @@ async function sessionKb(
   if (performance.now() - began > IDLE_MS) throw new Error('the first sessions closed before the end');
   const grown = after.map((mb, side) => ((mb - (before[side] ?? 0)) / SESSIONS) * 1024);
   return Math.max(...grown);
-}
-
-async function clocked(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now();
-  await work();
-  return performance.now() - began;
 }

@@ -226,6 +226,25 @@ export function placing({ store, change }: Given): void {
     });
   });
 
+  it('spreads orders at once over workers with capacity, and fills them exactly', async () => {
+    const capacity = { max_sandboxes: 4, memory_mb: 8, vcpus: 4 };
+    for (const id of ['w1', 'w2', 'w3']) await heard(id, { ...REMOTE, capacity });
+    const limits: AdmissionLimits = { ...NO_CAP, placement: { ...PLACEMENT, local: false } };
+    const reserve = (count: number) =>
+      Promise.all(
+        Array.from({ length: count }, () =>
+          store().sandboxes.reserve({ sandbox: sandboxRecord(), limits, events: [] }),
+        ),
+      );
+    const loads = async () => (await store().workers.list()).map(({ active_sandboxes }) => active_sandboxes);
+    await reserve(6);
+    expect(await loads()).toEqual([2, 2, 2]);
+    const made = await reserve(9);
+    expect(made.filter(({ kind }) => kind === 'denied')).toHaveLength(3);
+    expect(await loads()).toEqual([4, 4, 4]);
+    expect(await store().leases.list()).toHaveLength(12);
+  });
+
   it('frees the place and the lease on a worker when the row ends', async () => {
     await heard('w1', { capacity: { max_sandboxes: 1 } });
     for (const end of ['destroyed', 'error'] as const) {

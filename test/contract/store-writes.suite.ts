@@ -1,5 +1,6 @@
 // The contract of stores: what changes rows of sandboxes.
 import { expect, it } from 'vitest';
+import type { SandboxRecord } from '../../src/store/store.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 import type { Given } from './store.suite.ts';
 
@@ -140,6 +141,46 @@ export function reserving({ store, put }: Given): void {
     expect(made.filter(({ kind }) => kind === 'reserved')).toHaveLength(10);
     expect(made.filter(({ kind }) => kind === 'denied')).toHaveLength(190);
     expect(await store().sandboxes.countActive()).toEqual({ total: 10, by_provider: { userspace: 10 } });
+  });
+
+  it('gives orders at once an outcome each: admitted, denied, replayed or refused', async () => {
+    await put({ owner_id: 'bob' });
+    const present = await put();
+    const limits = { ...NO_CAP, owner: { max_sandboxes: 3, maxTtlMs: 0, maxExecTimeoutMs: 0 } };
+    const reserve = (record: Partial<SandboxRecord>, claim?: typeof CLAIM) => {
+      const sandbox = sandboxRecord(record);
+      return store().sandboxes.reserve({
+        ...{ sandbox, limits, claim },
+        events: [eventDraft({ sandbox_id: sandbox.id })],
+      });
+    };
+    const made = await Promise.allSettled([
+      ...Array.from({ length: 5 }, () => reserve({ owner_id: 'ann' })),
+      reserve({ id: present.id }),
+      ...Array.from({ length: 3 }, () => reserve({ owner_id: 'eve' }, CLAIM)),
+      ...Array.from({ length: 3 }, () => reserve({ owner_id: 'bob' })),
+      reserve({}),
+    ]);
+    const kinds = made.map((each) => (each.status === 'fulfilled' ? each.value.kind : each.reason.code));
+    const times = (of: number, kind: string) => Array.from({ length: of }, () => kind);
+    expect(kinds.slice(0, 5).sort()).toEqual([...times(2, 'denied'), ...times(3, 'reserved')]);
+    expect(kinds[5]).toBe('conflict');
+    expect(kinds.slice(6, 9).sort()).toEqual([...times(2, 'replay'), 'reserved']);
+    expect(kinds.slice(9, 12).sort()).toEqual(['denied', ...times(2, 'reserved')]);
+    expect(kinds[12]).toBe('reserved');
+    const rows = await store().sandboxes.list({ limit: 100 });
+    expect(rows.filter(({ owner_id }) => owner_id === 'ann')).toHaveLength(3);
+    expect(rows).toHaveLength(9);
+    expect(await store().events.since(0, 100)).toHaveLength(7);
+    // The last place is not kept for one that fails.
+    const last = (id?: string) =>
+      store().sandboxes.reserve({
+        sandbox: sandboxRecord(id === undefined ? {} : { id }),
+        limits: { ...NO_CAP, max_sandboxes: 10 },
+        events: [],
+      });
+    const both = await Promise.allSettled([last(present.id), last()]);
+    expect(both).toMatchObject([{ reason: { code: 'conflict' } }, { value: { kind: 'reserved' } }]);
   });
 
   it('reads the current row, however often it was read before', async () => {

@@ -8,72 +8,121 @@ import {
   decideAdmission,
   reached,
 } from '../../domain/admission.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Quota } from '../../schema/quota.ts';
 import type { IdempotencyClaim, Replay } from '../store.ts';
 import type { Statement } from './connection.ts';
 import { replayOf } from './idempotency.ts';
-import { PLACES, type PlacesRow, placementOf, placesValues, whyUnmet } from './places.ts';
-import { LIVE, QUOTA_COLUMNS } from './quotas.ts';
+import { type PlacesRow, placementOf, placesOf, whyUnmet } from './places.ts';
+import { encodeJson } from './text.ts';
 import type { Work } from './work.ts';
 
 const FACTS: Statement = {
   name: 'admission-facts',
-  text: `SELECT
-    (SELECT coalesce(sum(active), 0) FROM active_counts) AS active_sandboxes,
-    svc_active_17($1) AS active_provider_sandboxes,
-    (SELECT count(*) FROM sandboxes WHERE owner_id = $7 AND ${LIVE}) AS active_owner_sandboxes,
-    (SELECT to_json(q)::text FROM (SELECT ${QUOTA_COLUMNS} FROM owner_quotas WHERE owner_id = $7) AS q) AS quota,
-    ${PLACES},
-    (SELECT to_json(c)::text FROM (SELECT sandbox_id, fingerprint, response FROM idempotency AS claim
-      WHERE scope = $8 AND key = $9 AND (response IS NOT NULL
-        OR EXISTS (SELECT 1 FROM sandboxes WHERE id = claim.sandbox_id AND ${LIVE}))) AS c) AS replay`,
+  text: 'SELECT total, of_provider, of_owner, quota, local, candidates, replay FROM svc_admission_facts_26($1::jsonb)',
 };
 
-interface FactsRow extends PlacesRow {
-  active_sandboxes: number;
-  active_provider_sandboxes: number;
-  active_owner_sandboxes: number;
+interface FactsRow {
+  total: number;
+  of_provider: number;
+  of_owner: number | null;
   quota: string | null;
+  local: string | null;
+  candidates: string | null;
   replay: string | null;
+}
+
+/** What is asked about one sandbox. */
+export interface Ask {
+  request: AdmissionRequest;
+  limits: AdmissionLimits;
+  claim?: IdempotencyClaim | undefined;
 }
 
 export interface Judged {
   decision: AdmissionDecision;
+  facts: AdmissionFacts;
   quota: Quota | undefined;
   replay: Replay | undefined;
+  /** Earlier asks count as admitted in this decision. */
+  isAfterOthers: boolean;
 }
 
 /** Reads and decides. Writes nothing. */
-export async function judge(
+export async function judge(work: Work, ask: Ask): Promise<AdmissionDecision> {
+  const [judged] = await judgeAll(work, [ask]);
+  return explained(work, ask, judged!);
+}
+
+/** Decides about each ask as if the earlier ones that were allowed had been admitted. Gives no reasons why no worker fits. */
+export async function judgeAll(work: Work, asks: readonly Ask[]): Promise<Judged[]> {
+  const rows = await work.read<FactsRow>({ ...FACTS, values: [encodeJson(asks.map(askedOf))] });
+  const admitted: Admitted[] = [];
+  let places: PlacesRow = { local: null, candidates: '[]' };
+  return rows.map((row, at) => {
+    const ask = asks[at]!;
+    const { request, limits } = ask;
+    const { candidates } = row;
+    if (candidates !== null) places = { local: row.local, candidates };
+    const quota = row.quota === null ? undefined : (JSON.parse(row.quota) as Quota);
+    const replay = row.replay === null ? undefined : replayOf(JSON.parse(row.replay));
+    const isAfterOthers = admitted.length > 0;
+    const facts = factsOf(row, places, quota, ask, admitted);
+    const decision = decideAdmission(request, limits, facts);
+    if (decision.allowed && !replay) {
+      const { provider, owner_id } = request;
+      admitted.push({ provider, owner_id, worker_id: decision.placement?.worker_id ?? LOCAL_WORKER });
+    }
+    return { decision, facts, quota, replay, isAfterOthers };
+  });
+}
+
+/** The decision with the reason why no worker fits a demand, which needs another query. */
+export async function explained(
   work: Work,
-  request: AdmissionRequest,
-  limits: AdmissionLimits,
-  claim?: IdempotencyClaim,
-): Promise<Judged> {
-  const { provider, owner_id = null } = request;
-  const key = [claim?.scope ?? null, claim?.key ?? null];
-  const values = [...placesValues(provider, limits.placement), owner_id, ...key];
-  const row = (await work.read<FactsRow & Record<string, unknown>>({ ...FACTS, values }))[0]!;
-  const quota = row.quota === null ? undefined : (JSON.parse(row.quota) as Quota);
-  const facts = factsOf(row, owner_id !== null, quota, limits);
-  if (facts.placement?.is_lost && limits.placement) {
-    const unmet = await whyUnmet(work, provider, limits.placement);
-    if (unmet) facts.placement = { ...facts.placement, unmet };
-  }
-  const decision = decideAdmission(request, limits, facts);
-  return { decision, quota, replay: row.replay === null ? undefined : replayOf(JSON.parse(row.replay)) };
+  { request, limits }: Ask,
+  judged: Judged,
+): Promise<AdmissionDecision> {
+  const { decision, facts } = judged;
+  if (!facts.placement?.is_lost || !limits.placement) return decision;
+  const unmet = await whyUnmet(work, request.provider, limits.placement);
+  if (!unmet) return decision;
+  return decideAdmission(request, limits, { ...facts, placement: { ...facts.placement, unmet } });
+}
+
+interface Admitted {
+  provider: string;
+  owner_id: string | undefined;
+  worker_id: string;
+}
+
+function askedOf({ request: { provider, owner_id }, limits: { placement }, claim }: Ask) {
+  return {
+    provider,
+    owner_id,
+    ...(placement && { place: placesOf(placement) }),
+    scope: claim?.scope,
+    key: claim?.key,
+  };
 }
 
 function factsOf(
   row: FactsRow,
-  hasOwner: boolean,
+  places: PlacesRow,
   quota: Quota | undefined,
-  limits: AdmissionLimits,
+  { request: { provider, owner_id }, limits: { placement, max_provider_sandboxes } }: Ask,
+  admitted: readonly Admitted[],
 ): AdmissionFacts {
-  const { active_sandboxes, active_provider_sandboxes, active_owner_sandboxes } = row;
-  const usage = { active_sandboxes, active_provider_sandboxes, ...(hasOwner && { active_owner_sandboxes }) };
-  const { placement, max_provider_sandboxes } = limits;
+  const here = admitted.filter((other) => other.worker_id === LOCAL_WORKER && other.provider === provider);
+  const active_provider_sandboxes = row.of_provider + here.length;
+  const ofOwner = admitted.filter((other) => other.owner_id === owner_id).length;
+  const usage = {
+    active_sandboxes: row.total + admitted.length,
+    active_provider_sandboxes,
+    ...(owner_id !== undefined && { active_owner_sandboxes: (row.of_owner ?? 0) + ofOwner }),
+  };
   if (!placement) return { usage, quota };
   const isLocalFull = reached(active_provider_sandboxes, max_provider_sandboxes);
-  return { usage, quota, placement: placementOf(row, placement, isLocalFull) };
+  const added = (id: string) => admitted.filter((other) => other.worker_id === id).length;
+  return { usage, quota, placement: placementOf(places, placement, isLocalFull, added) };
 }

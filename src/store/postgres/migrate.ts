@@ -17,6 +17,7 @@ import { TICKETS } from './migrations/0022-tickets.ts';
 import { PREWARMED_CLAIMS } from './migrations/0023-prewarmed-claims.ts';
 import { SHARED_TIME } from './migrations/0024-shared-time.ts';
 import { IMAGE_DIGESTS } from './migrations/0025-image-digests.ts';
+import { JOINED_ADMISSIONS } from './migrations/0026-joined-admissions.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -48,6 +49,7 @@ const MIGRATIONS: readonly Migration[] = [
   // Older programs would stamp rows by the clocks of their machines.
   { version: 24, works_with: 24, sql: SHARED_TIME },
   { version: 25, works_with: 24, sql: IMAGE_DIGESTS },
+  { version: 26, works_with: 24, sql: JOINED_ADMISSIONS },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

@@ -9,8 +9,8 @@ import type { Work } from './work.ts';
 /** Nothing about a sandbox is stored after these. */
 const ENDS: readonly string[] = ['sandbox.destroyed', 'sandbox.error'];
 const BATCH = 1000;
-/** Numberings start at most this often. */
-const PAUSE_MS = 5;
+/** Pause between two numberings under load. */
+const PAUSE_MS = 20;
 const RETRY_MS = 1000;
 
 /** The drafts as a `jsonb` parameter for `svc_tell_17`, each with an id that a repetition keeps. */
@@ -88,7 +88,7 @@ export class Numbering {
     for (let taken = BATCH; taken >= BATCH; ) {
       const [row] = await this.#work.write<{ taken: number }>({
         name: 'number',
-        text: 'SELECT svc_number_17($1) AS taken',
+        text: 'SELECT svc_number_26($1) AS taken',
         values: [BATCH],
       });
       taken = row?.taken ?? 0;

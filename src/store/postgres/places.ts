@@ -7,7 +7,6 @@ import {
   placeBeside,
   placeSandbox,
 } from '../../domain/placement.ts';
-import { SESSIONS } from '../../domain/worker-capabilities.ts';
 import { type KnownWorker, meets, type Unmet, unmetDemand } from '../../domain/worker-demand.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import { parse } from '../rows.ts';
@@ -15,17 +14,8 @@ import { labelsOf } from '../worker-rows.ts';
 import type { Statement } from './connection.ts';
 import type { Work } from './work.ts';
 
-/** Columns of a query whose first six parameters are `placesValues`. */
-export const PLACES = `(SELECT to_json(l)::text FROM (SELECT drain, labels FROM workers WHERE id = 'local') AS l) AS local,
-    (SELECT coalesce(json_agg(candidate), '[]')::text FROM (
-      SELECT id, CASE WHEN $5::boolean THEN labels ELSE '{}' END AS labels, max_sandboxes, svc_on_worker_17(id) AS active,
-          svc_warm_on_19(id) AS prewarmed,
-          EXISTS (SELECT 1 FROM json_array_elements_text(images::json) AS name WHERE name = ANY($6::text[])) AS has_image
-        FROM workers
-        WHERE $2::boolean AND id <> 'local' AND drain = 0 AND status = 'online' AND rpc_url IS NOT NULL
-          AND last_heartbeat > $3
-          AND (NOT $4::boolean OR '${SESSIONS}' IN (SELECT json_array_elements_text(capabilities::json)))
-          AND $1 IN (SELECT json_array_elements_text(providers::json))) AS candidate) AS candidates`;
+/** Rows of PlacesRow; the first six parameters of the query are `placesValues`. */
+export const PLACES = 'svc_places_26($1, $2, $3, $4, $5, $6) AS places';
 
 export interface PlacesRow {
   local: string | null;
@@ -39,12 +29,27 @@ type Candidate = PlacementCandidate & { labels: string };
 const NO_LOCAL = { drain: 0, labels: '{}' };
 
 export function placesValues(provider: string, placement: PlacementLimits | undefined) {
-  const { remote = false, heartbeat_after = '', sessions = false, demand, images = [] } = placement ?? {};
-  return [provider, remote, heartbeat_after, sessions, demand !== undefined, images] as const;
+  const { remote, heartbeat_after, sessions, has_demand, images } = placesOf(placement);
+  return [provider, remote, heartbeat_after, sessions, has_demand, images] as const;
 }
 
-export const placementOf = (row: PlacesRow, limits: PlacementLimits, is_full: boolean): Placement =>
-  placeSandbox(ableOf(row, limits, is_full), limits.on);
+/** What a query for places has to know. */
+export function placesOf(placement: PlacementLimits | undefined) {
+  const { remote = false, heartbeat_after = '', sessions = false, demand, images = [] } = placement ?? {};
+  return { remote, heartbeat_after, sessions, has_demand: demand !== undefined, images };
+}
+
+/** `added`: how many more sandboxes count on a worker than the row says. */
+export function placementOf(
+  row: PlacesRow,
+  limits: PlacementLimits,
+  is_full: boolean,
+  added: (worker_id: string) => number,
+): Placement {
+  const { local, others } = ableOf(row, limits, is_full);
+  const now = others.map((each) => ({ ...each, active: each.active + added(each.id) }));
+  return placeSandbox({ local, others: now }, limits.on);
+}
 
 /** The same for one to prewarm. */
 export const placementBeside = (...asked: Parameters<typeof ableOf>): Placement =>

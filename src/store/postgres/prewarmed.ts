@@ -23,7 +23,7 @@ const FACTS: Statement = {
   text: `SELECT
     (SELECT coalesce(sum(active), 0)::bigint FROM active_counts) + (SELECT count(*) FROM warm_sandboxes) AS total,
     svc_active_17($1) + (SELECT count(*) FROM warm_sandboxes WHERE provider = $1 AND worker_id = 'local') AS of_provider,
-    ${PLACES}`,
+    local, candidates FROM ${PLACES}`,
 };
 const RESERVE: Statement = {
   name: 'warm-reserve',

@@ -1,37 +1,15 @@
 // Writes of sandbox rows in PostgreSQL.
-import { requestOfRow } from '../../domain/admission.ts';
-import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { placedEvents } from '../../domain/placement.ts';
-import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import { fromSandboxRow, PATCHED_COLUMNS, patchedRow, type SandboxRow, toSandboxRow } from '../rows.ts';
-import type { Replay, Reservation, ReserveOrder, SandboxRecord, SandboxStore, Transition } from '../store.ts';
-import { type Judged, judge } from './admission.ts';
+import { fromSandboxRow, PATCHED_COLUMNS, patchedRow, type SandboxRow } from '../rows.ts';
+import type { SandboxStore, Transition } from '../store.ts';
+import { judge } from './admission.ts';
 import type { Statement } from './connection.ts';
-import { contended, crowded } from './failures.ts';
-import { replayOf } from './idempotency.ts';
-import { outboxJson, outboxRows } from './outbox.ts';
+import { outboxJson } from './outbox.ts';
 import type { EventfulTable } from './quotas.ts';
+import { reserving } from './reserving.ts';
 import { COLUMNS, sandboxQueries } from './sandbox-queries.ts';
 import { deleting, sweep, sweepOverShare } from './sweeps.ts';
 import { encodeJson } from './text.ts';
 
-/** Guards that run at once: more would only queue at the rows that all of them change. */
-const MOST_GUARDS = 4;
-const MOST_WAITING = 1000;
-const WAIT_MS = 5000;
-/** Attempts against others that take the last capacity in between. */
-const MOST_RACES = 8;
-
-const RESERVE: Statement = {
-  name: 'sandbox-reserve',
-  text: 'SELECT kind, worker_id, sandbox_id, fingerprint, response, turn FROM svc_reserve_22($1::jsonb, $2, $3)',
-};
-/** The same for a prewarmed sandbox, which must be as its taker claimed it. */
-const RESERVE_WARM: Statement = {
-  name: 'sandbox-reserve-warm',
-  text: RESERVE.text.replace('svc_reserve_22', 'svc_reserve_claimed_25'),
-};
 /** The row is as the change says, or this very change made it: then it is written again with the same values. */
 const TRANSITION: Statement = {
   name: 'sandbox-transition',
@@ -78,7 +56,7 @@ export function sandboxStore(table: EventfulTable): SandboxStore {
   return {
     ...sandboxQueries(work),
     reserve,
-    admission: async (request, limits) => (await judge(work, request, limits)).decision,
+    admission: (request, limits) => judge(work, { request, limits }),
     transition: async (change) => {
       const values = [...conditionsOf(change), change.response ?? null, outboxJson(change.events, ids)];
       const [row] = await work.once<SandboxRow & Record<string, unknown>>({ ...TRANSITION, values });
@@ -104,85 +82,3 @@ function conditionsOf({ id, from, epoch, expires_at, lease_generation, ...change
   const values = encodeJson(patchedRow(change));
   return [id, values, from, epoch, expires_at ?? null, lease_generation ?? null] as const;
 }
-
-interface Guarded {
-  kind: 'reserved' | 'raced' | 'gone' | 'no_ticket' | 'replay';
-  worker_id: string;
-  sandbox_id: string;
-  fingerprint: string;
-  response: string | null;
-  turn: number | null;
-}
-
-function reserving({ work, ids, numbering, clock }: EventfulTable): SandboxStore['reserve'] {
-  const guards = new ConcurrencyLimit(MOST_GUARDS, {
-    clock,
-    waiting: MOST_WAITING,
-    waitMs: WAIT_MS,
-    busy: () => crowded().error,
-  });
-  const attempt = async (order: ReserveOrder): Promise<Reservation | 'raced'> => {
-    const { sandbox, limits, claim, events: drafts } = order;
-    const judged = await judge(work, requestOfRow(sandbox), limits, claim);
-    if (judged.replay) return judged.replay;
-    if (!judged.decision.allowed) return { kind: 'denied', decision: judged.decision };
-    const worker_id = judged.decision.placement?.worker_id ?? sandbox.worker_id;
-    const made = { ...sandbox, worker_id };
-    const events = placedEvents(drafts, worker_id);
-    const wish = { ...wishOf(order, made, judged), events: outboxRows(events, ids) };
-    const [guarded] = await guards.run(() =>
-      work.once<Guarded & Record<string, unknown>>({
-        ...(order.warm ? RESERVE_WARM : RESERVE),
-        values: [encodeJson(wish)],
-      }),
-    );
-    return reservationOf(guarded!, made, events);
-  };
-  return async (order) => {
-    if (order.limits.pool) throw poolRefused();
-    for (let races = 0; races < MOST_RACES; races++) {
-      const reservation = await attempt(order);
-      if (reservation === 'raced') continue;
-      if (reservation.kind === 'reserved') numbering.request();
-      return reservation;
-    }
-    throw contended();
-  };
-}
-
-function reservationOf(
-  guarded: Guarded,
-  made: SandboxRecord,
-  events: Extract<Reservation, { kind: 'reserved' }>['events'],
-): Reservation | 'raced' {
-  const { kind, turn } = guarded;
-  if (kind === 'raced') return 'raced';
-  if (kind === 'gone' || kind === 'no_ticket') return { kind };
-  if (kind === 'replay') return replayOf(guarded) satisfies Replay;
-  return { kind, sandbox: fromSandboxRow(toSandboxRow(made)), events, ...(turn !== null && { turn }) };
-}
-
-/** What the guard writes, and the numbers that were decided on: it knows no reasons. */
-function wishOf(
-  { limits, claim, warm, ticket }: ReserveOrder,
-  made: SandboxRecord,
-  { decision, quota }: Judged,
-) {
-  const isLocal = limits.placement === undefined || made.worker_id === LOCAL_WORKER;
-  return {
-    row: toSandboxRow(made),
-    total_cap: limits.max_sandboxes,
-    provider_cap: isLocal ? decision.max_provider_sandboxes : 0,
-    owner_cap: decision.max_owner_sandboxes ?? 0,
-    quota_at: quota?.updated_at,
-    claim,
-    ticket,
-    warm: warm && { response: claim ? warm.response : null, replica_id: warm.replica_id },
-    ...(!isLocal && { lease: { expires_at: limits.placement?.lease_until } }),
-  };
-}
-
-const poolRefused = () =>
-  new ServiceError('not_implemented', 'Sandboxes that share VMs need a database file.', {
-    remedy: 'Turn pool mode off, or set database.path in place of database.url.',
-  });

@@ -27,6 +27,7 @@ import { TICKETS } from './migrations/0022-tickets.ts';
 import { PREWARMED_CLAIMS } from './migrations/0023-prewarmed-claims.ts';
 import { SHARED_TIME } from './migrations/0024-shared-time.ts';
 import { IMAGE_DIGESTS } from './migrations/0025-image-digests.ts';
+import { JOINED_ADMISSIONS } from './migrations/0026-joined-admissions.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -54,6 +55,7 @@ const MIGRATIONS: readonly string[] = [
   PREWARMED_CLAIMS,
   SHARED_TIME,
   IMAGE_DIGESTS,
+  JOINED_ADMISSIONS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -43,7 +43,7 @@ it('lets readers wait for earlier commits, and fails with the numbering', async 
     () => 'failed',
   );
   await clock.advance(0);
-  await clock.advance(10);
+  await clock.advance(100);
   expect([await outcome, runs()]).toEqual(['failed', 2]);
 });
 
