@@ -245,6 +245,19 @@ export function placing({ store, change }: Given): void {
     expect(await store().leases.list()).toHaveLength(12);
   });
 
+  it('places orders at once on workers that have the provider of each', async () => {
+    for (const provider of ['container', 'userspace'])
+      await heard(`of-${provider}`, { providers: [provider] });
+    const limits: AdmissionLimits = { ...NO_CAP, placement: { ...PLACEMENT, local: false } };
+    const made = await Promise.all(
+      ['container', 'userspace', 'microvm', 'container'].map((provider) =>
+        store().sandboxes.reserve({ sandbox: sandboxRecord({ provider }), limits, events: [] }),
+      ),
+    );
+    const places = made.map((each) => (each.kind === 'reserved' ? each.sandbox.worker_id : each.kind));
+    expect(places).toEqual(['of-container', 'of-userspace', 'denied', 'of-container']);
+  });
+
   it('frees the place and the lease on a worker when the row ends', async () => {
     await heard('w1', { capacity: { max_sandboxes: 1 } });
     for (const end of ['destroyed', 'error'] as const) {

@@ -183,6 +183,18 @@ export function reserving({ store, put }: Given): void {
     expect(both).toMatchObject([{ reason: { code: 'conflict' } }, { value: { kind: 'reserved' } }]);
   });
 
+  it('admits one of several orders at once with the same id, and those beside them', async () => {
+    const { id } = sandboxRecord();
+    const made = await Promise.allSettled(
+      [{ id }, { id }, {}].map((record) =>
+        store().sandboxes.reserve({ sandbox: sandboxRecord(record), limits: NO_CAP, events: [] }),
+      ),
+    );
+    const kinds = made.map((each) => (each.status === 'fulfilled' ? each.value.kind : each.reason.code));
+    expect([kinds.slice(0, 2).sort(), kinds[2]]).toEqual([['conflict', 'reserved'], 'reserved']);
+    expect(await store().sandboxes.list({ limit: 10 })).toHaveLength(2);
+  });
+
   it('reads the current row, however often it was read before', async () => {
     const { id } = await put({ state: 'running', expires_at: stamp(10) });
     const { sandboxes } = store();

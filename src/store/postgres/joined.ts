@@ -1,5 +1,5 @@
-// Joins calls of one process: what arrives while a call is under way waits, and the next call takes it together. So a commit
-// is shared by all that wait for it, and a caller alone does not wait.
+// Joins calls of one process: what arrives while a call runs waits, and the next call takes it together. So a commit is shared
+// by all that wait for it, and a caller alone does not wait.
 import type { Clock, Timer } from '../../domain/ports.ts';
 
 export interface JoinedOptions<Order, Answer> {
@@ -15,15 +15,15 @@ export interface JoinedOptions<Order, Answer> {
   busy(): Error;
   /** Orders with the same key are not in the same call. */
   keyOf(order: Order): string | undefined;
-  /** One answer for each order. */
-  run(orders: readonly Order[]): Promise<Answer[]>;
+  /** One answer for each order, which fails alone. If the call itself fails, all of its orders do. */
+  run(orders: readonly Order[]): Promise<Promise<Answer>[]>;
 }
 
 interface Waiting<Order, Answer> {
   order: Order;
   key: string | undefined;
   timer: Timer;
-  resolve(answer: Answer): void;
+  resolve(answer: Promise<Answer>): void;
   reject(error: unknown): void;
 }
 
@@ -60,6 +60,7 @@ export class Joined<Order, Answer> {
     try {
       const answers = await this.#options.run(taken.map(({ order }) => order));
       for (const [at, { resolve }] of taken.entries()) resolve(answers[at]!);
+      await Promise.allSettled(answers);
     } catch (error) {
       for (const { reject } of taken) reject(error);
     } finally {

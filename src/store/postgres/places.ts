@@ -15,7 +15,7 @@ import type { Statement } from './connection.ts';
 import type { Work } from './work.ts';
 
 /** Rows of PlacesRow; the first six parameters of the query are `placesValues`. */
-export const PLACES = 'svc_places_26($1, $2, $3, $4, $5, $6) AS places';
+export const PLACES = 'svc_places_26($1, $2, $3, $4, $5, $6)';
 
 export interface PlacesRow {
   local: string | null;
@@ -33,7 +33,7 @@ export function placesValues(provider: string, placement: PlacementLimits | unde
   return [provider, remote, heartbeat_after, sessions, has_demand, images] as const;
 }
 
-/** What a query for places has to know. */
+/** What a query for workers has to know. */
 export function placesOf(placement: PlacementLimits | undefined) {
   const { remote = false, heartbeat_after = '', sessions = false, demand, images = [] } = placement ?? {};
   return { remote, heartbeat_after, sessions, has_demand: demand !== undefined, images };

@@ -4,6 +4,7 @@ import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { placedEvents } from '../../domain/placement.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { ErrorCode } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { EXISTS, errorOf } from '../failures.ts';
 import { fromSandboxRow, toSandboxRow } from '../rows.ts';
@@ -43,6 +44,9 @@ const RESERVE_WARM: Statement = {
   text: RESERVE_TICKET.text.replace('svc_reserve_22', 'svc_reserve_claimed_25'),
 };
 
+/** What the values of a row may cause: a violated constraint, and what the database has no other code for. */
+const OF_VALUES: readonly ErrorCode[] = ['internal', 'conflict'];
+
 interface Guarded {
   kind: 'reserved' | 'raced' | 'gone' | 'no_ticket' | 'replay' | 'exists';
   worker_id: string;
@@ -56,7 +60,7 @@ interface Guarded {
  * - `raced`: others took the capacity in between.
  * - `later`: it was denied as if others had been admitted, which are not yet.
  * - `exists`: the id is taken.
- * - `alone`: one that was written together with it cannot be written.
+ * - `alone`: one that was decided on or written together with it failed.
  */
 type Attempt = Reservation | 'raced' | 'later' | 'exists' | 'alone';
 
@@ -75,7 +79,7 @@ export function reserving(table: EventfulTable): SandboxStore['reserve'] {
     if (order.warm || order.ticket) return admitAlone(table, order, guards);
     const outcome = await joined.add(order, isFirst);
     if (outcome !== 'alone') return outcome;
-    return (await guards.run(() => admitTogether(table, [order])))[0]!;
+    return guards.run(async () => (await admitTogether(table, [order]))[0]!);
   };
   return async (order) => {
     if (order.limits.pool) throw poolRefused();
@@ -108,44 +112,45 @@ async function admitAlone(
   return reservationOf(guarded!, made);
 }
 
-/** Those that are refused undo none of the others. */
-async function admitTogether(table: EventfulTable, orders: readonly ReserveOrder[]): Promise<Attempt[]> {
+/** Those that are refused or fail undo none of the others. */
+async function admitTogether(
+  table: EventfulTable,
+  orders: readonly ReserveOrder[],
+): Promise<Promise<Attempt>[]> {
   const { work, ids } = table;
   const asks = orders.map(askOf);
-  const judged = await judgeAll(work, asks);
+  const judged = await orAlone(orders, () => judgeAll(work, asks));
+  if (judged === 'alone') return orders.map(async () => 'alone');
   const all = orders.map((order, at) => ({ order, judged: judged[at]!, made: madeOf(order, judged[at]!) }));
   const allowed = all.filter((each) => !each.judged.replay && each.judged.decision.allowed);
-  const wishes = allowed.map(({ order, made, judged }) => ({
+  const wishedBy = ({ order, made, judged }: (typeof all)[number]) => ({
     ...wishOf(order, made, judged),
     events: outboxRows(made.events, ids),
-  }));
-  const guarded = await guardAll(work, wishes, orders.length);
-  if (guarded === 'alone') return orders.map(() => 'alone');
-  const outcomes = new Map(guarded.map((each) => [allowed[each.n], each]));
-  return Promise.all(
-    all.map(async (each, at) => {
-      const { replay, isAfterOthers } = each.judged;
-      const outcome = outcomes.get(each);
-      if (outcome) return reservationOf(outcome, each.made);
-      if (replay) return replay;
-      if (isAfterOthers) return 'later';
+  });
+  const guard = orAlone(orders, () => guardAll(work, allowed.map(wishedBy)));
+  return all.map(async (each, at): Promise<Attempt> => {
+    const { replay, decision, isAfterOthers } = each.judged;
+    if (replay) return replay;
+    if (!decision.allowed && !isAfterOthers)
       return { kind: 'denied', decision: await explained(work, asks[at]!, each.judged) };
-    }),
-  );
+    const guarded = await guard;
+    if (guarded === 'alone') return 'alone';
+    if (!decision.allowed) return 'later';
+    const n = allowed.indexOf(each);
+    return reservationOf(guarded.find((outcome) => outcome.n === n)!, each.made);
+  });
 }
 
-/** `alone`: nothing was written because of one of several orders. */
-async function guardAll(
-  work: Work,
-  wishes: readonly unknown[],
-  orders: number,
-): Promise<(Guarded & { n: number })[] | 'alone'> {
-  if (wishes.length === 0) return [];
+const guardAll = async (work: Work, wishes: readonly unknown[]): Promise<(Guarded & { n: number })[]> =>
+  wishes.length === 0 ? [] : work.once({ ...RESERVE_ALL, values: [encodeJson(wishes)] });
+
+/** `alone`: nothing was written because of the values of one of several orders. */
+async function orAlone<T>(orders: readonly ReserveOrder[], run: () => Promise<T>): Promise<T | 'alone'> {
   try {
-    return await work.once({ ...RESERVE_ALL, values: [encodeJson(wishes)] });
+    return await run();
   } catch (error) {
-    const isOfOne = error instanceof ServiceError && error.code === 'internal';
-    if (orders > 1 && isOfOne) return 'alone';
+    const isOfOne = !(error instanceof ServiceError) || OF_VALUES.includes(error.code);
+    if (orders.length > 1 && isOfOne) return 'alone';
     throw error;
   }
 }

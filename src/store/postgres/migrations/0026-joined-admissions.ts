@@ -35,6 +35,7 @@ DECLARE
   ask jsonb;
   place jsonb;
   last_place jsonb;
+  last_provider text;
 BEGIN
   total := (SELECT coalesce(sum(c.active), 0) FROM active_counts c);
   FOR ask IN SELECT jsonb_array_elements(asks) LOOP
@@ -49,11 +50,13 @@ BEGIN
         o.updated_at FROM owner_quotas o WHERE o.owner_id = ask->>'owner_id') AS q);
     END IF;
     candidates := NULL;
-    IF place IS NOT NULL AND place - 'heartbeat_after' IS DISTINCT FROM last_place THEN
+    IF place IS NOT NULL AND (place - 'heartbeat_after' IS DISTINCT FROM last_place
+        OR ask->>'provider' IS DISTINCT FROM last_provider) THEN
       SELECT p.local, p.candidates INTO local, candidates FROM svc_places_26(ask->>'provider', (place->>'remote')::boolean,
         place->>'heartbeat_after', (place->>'sessions')::boolean, (place->>'has_demand')::boolean,
         ARRAY(SELECT jsonb_array_elements_text(place->'images'))) AS p;
       last_place := place - 'heartbeat_after';
+      last_provider := ask->>'provider';
     END IF;
     replay := NULL;
     IF ask->>'key' IS NOT NULL THEN

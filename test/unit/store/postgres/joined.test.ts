@@ -3,11 +3,20 @@ import { expect, it } from 'vitest';
 import { Joined } from '../../../../src/store/postgres/joined.ts';
 import { fakeClock } from '../../../support/fakes/ports.ts';
 
-/** Calls that last until `end` is called; each answer is the order with a mark. */
+/** Calls last until `end`. Each answer is the order with a mark; `bad` fails alone, and `slow` lasts until `answer`. */
 function given({ most = 3, waiting = 10 } = {}) {
   const clock = fakeClock();
   const calls: string[][] = [];
   const ends: ((error?: Error) => void)[] = [];
+  let answerSlow = () => {};
+  const slow = new Promise<void>((resolve) => {
+    answerSlow = resolve;
+  });
+  const answered = async (order: string) => {
+    if (order.startsWith('slow')) await slow;
+    if (order.startsWith('bad')) throw new Error(`${order} failed`);
+    return `${order}!`;
+  };
   const joined = new Joined<string, string>({
     ...{ clock, atOnce: 1, most, waiting, waitMs: 1000 },
     busy: () => new Error('busy'),
@@ -15,7 +24,7 @@ function given({ most = 3, waiting = 10 } = {}) {
     run: (orders) => {
       calls.push([...orders]);
       return new Promise((resolve, reject) =>
-        ends.push((error) => (error ? reject(error) : resolve(orders.map((order) => `${order}!`)))),
+        ends.push((error) => (error ? reject(error) : resolve(orders.map(answered)))),
       );
     },
   });
@@ -24,7 +33,11 @@ function given({ most = 3, waiting = 10 } = {}) {
     ends.shift()?.(error);
     await settle();
   };
-  return { clock, calls, joined, settle, end };
+  const answer = async () => {
+    answerSlow();
+    await settle();
+  };
+  return { clock, calls, joined, settle, end, answer };
 }
 
 it('joins what arrives while a call is under way, at most so many, in order', async () => {
@@ -69,15 +82,37 @@ it('puts an order that waited before in front', async () => {
   await Promise.all(all);
 });
 
-it('rejects all of a call that failed, and none of the next', async () => {
+it('rejects all of a call that failed itself, and none of the next', async () => {
   const { joined, settle, end } = given();
-  const failed = expect(joined.add('a')).rejects.toThrow('failed');
+  const failed = Promise.allSettled([joined.add('a'), joined.add('b')]);
+  await settle();
+  const next = joined.add('c');
+  await end(new Error('failed'));
+  expect(await failed).toMatchObject([{ reason: { message: 'failed' } }, { reason: { message: 'failed' } }]);
+  await end();
+  await expect(next).resolves.toBe('c!');
+});
+
+it('rejects an order alone, and answers the others of its call', async () => {
+  const { joined, settle, end } = given();
+  const all = Promise.allSettled(['a', 'bad', 'b'].map((order) => joined.add(order)));
+  await settle();
+  await end();
+  expect(await all).toMatchObject([{ value: 'a!' }, { reason: { message: 'bad failed' } }, { value: 'b!' }]);
+});
+
+it('answers orders as soon as each is done, and starts the next call when all are', async () => {
+  const { calls, joined, settle, end, answer } = given();
+  const [quick, slow] = [joined.add('a'), joined.add('slow')];
   await settle();
   const next = joined.add('b');
-  await end(new Error('failed'));
-  await failed;
   await end();
-  await expect(next).resolves.toBe('b!');
+  expect(await quick).toBe('a!');
+  expect(calls).toEqual([['a', 'slow']]);
+  await answer();
+  expect([calls, await slow]).toEqual([[['a', 'slow'], ['b']], 'slow!']);
+  await end();
+  await next;
 });
 
 it('bounds how many wait, and how long', async () => {
