@@ -72,6 +72,9 @@ export async function replicasCampaign(options: ReplicasOptions): Promise<number
         await fleet.stop();
         fleet = undefined;
       }
+      // The disks of a database that changed its primary many times get full.
+      await fleet?.stop();
+      fleet = undefined;
     }
     return found;
   } finally {

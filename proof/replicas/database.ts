@@ -19,9 +19,11 @@ import { Member } from './member.ts';
 const NOBODY = 65_534;
 const NAME = 'postgres';
 const [PORT, REST, ETCD] = [5432, 8008, 2379];
-const DISK = '400m';
+const DISK = '600m';
 const BALLAST = 'ballast';
-const SETTLED_MS = 120_000;
+const SETTLED_MS = 240_000;
+/** Behind so many warnings Patroni has to be started again. */
+const STUCK_LINES = 10;
 /** Between questions to Patroni, which asks etcd for each. */
 const ASKED_EVERY_MS = 200;
 const QUERY_MS = 5000;
@@ -77,6 +79,7 @@ export class Database {
       said = JSON.stringify(cluster);
       if (cluster === undefined || typeof cluster === 'string') return pause(ASKED_EVERY_MS, false);
       const { members } = cluster;
+      for (const node of this.nodes) if (node.isStuck()) await node.restartPatroni();
       const isStanding = members.some(({ role, lag }) => role === 'sync_standby' && lag === 0);
       return (isStanding && members.some(({ role }) => role === 'leader')) || pause(ASKED_EVERY_MS, false);
     };
@@ -224,6 +227,21 @@ export class DatabaseNode {
   /** SIGKILL to PostgreSQL alone: Patroni decides what follows. */
   killPostgres(): void {
     for (const pid of this.host.pids()) if (!/python|patroni/.test(nameOf(pid))) signal(pid, 'SIGKILL');
+  }
+
+  /**
+   * Patroni 3.0 may keep an old revision of the key of the synchronous standby after etcd was silent: it then fails to write it,
+   * again and again, until it is started anew. PostgreSQL works on.
+   */
+  isStuck(): boolean {
+    const last = this.member.log.slice(-4000);
+    return last.split('Synchronous replication key updated by someone else').length > STUCK_LINES;
+  }
+
+  /** PostgreSQL works on meanwhile. */
+  async restartPatroni(): Promise<void> {
+    await this.member.end('SIGKILL');
+    await this.member.start();
   }
 
   /** Stops all of its processes, or lets them go on. */

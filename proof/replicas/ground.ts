@@ -89,6 +89,7 @@ export class Ground {
       command: [process.execPath, cli, 'serve'],
       env: { ...env, SVC_SERVER_HOST: host.address },
       words: 'Serving on',
+      isRestarted: true,
     });
     this.servers.push(server);
     await server.start();

@@ -1,5 +1,5 @@
 // A program of the fleet on a host of its own network, which a campaign kills, freezes and starts again.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { NetworkHost } from '../../test/support/hosts/network.ts';
 import { until } from '../../test/support/until.ts';
@@ -14,6 +14,8 @@ export interface MemberOptions {
   env: Record<string, string>;
   /** Its log has them when it has started. */
   words: string | RegExp;
+  /** Starts it again where it ends before it has started, as a supervisor does. */
+  isRestarted?: boolean;
 }
 
 export class Member {
@@ -37,27 +39,32 @@ export class Member {
 
   /** Resolves when it has started. */
   async start(): Promise<void> {
-    const { command, env, words } = this.#options;
-    const child = spawn('nsenter', [...this.host.inside, ...command], {
-      // Away from the sample configuration in the current folder.
-      cwd: env.HOME,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.#child = child;
-    let said = '';
-    for (const output of [child.stdout, child.stderr])
-      output.setEncoding('utf8').on('data', (text: string) => {
-        said = (said + text).slice(-MOST_LOG);
-        this.#log = (this.#log + text).slice(-MOST_LOG);
-      });
+    const { words, isRestarted } = this.#options;
+    let child = this.#spawned();
+    let said = heard(child, (text) => this.#add(text));
     const hasStarted = () => {
-      if (child.exitCode !== null) throw new Error(`${this.name} ended:\n${said}`);
-      return said.search(words) >= 0;
+      if (said().search(words) >= 0) return true;
+      if (child.exitCode === null) return false;
+      if (!isRestarted) throw new Error(`${this.name} ended:\n${said()}`);
+      child = this.#spawned();
+      said = heard(child, (text) => this.#add(text));
+      return false;
     };
     await until(`${this.name} has started`, hasStarted, STARTED_MS).catch((error: unknown) => {
-      throw new Error(`${String(error)}:\n${said.slice(-5000)}`);
+      throw new Error(`${String(error)}:\n${said().slice(-5000)}`);
     });
+  }
+
+  #spawned(): ChildProcess {
+    const { command, env } = this.#options;
+    // Away from the sample configuration in the current folder.
+    const options: SpawnOptions = { cwd: env.HOME, env, stdio: ['ignore', 'pipe', 'pipe'] };
+    this.#child = spawn('nsenter', [...this.host.inside, ...command], options);
+    return this.#child;
+  }
+
+  #add(text: string): void {
+    this.#log = (this.#log + text).slice(-MOST_LOG);
   }
 
   /** Resolves when it has ended. */
@@ -73,4 +80,15 @@ export class Member {
   freeze(isFrozen: boolean): void {
     this.#child?.kill(isFrozen ? 'SIGSTOP' : 'SIGCONT');
   }
+}
+
+/** What a process has written so far. */
+function heard({ stdout, stderr }: ChildProcess, told: (text: string) => void): () => string {
+  let said = '';
+  for (const output of [stdout, stderr])
+    output?.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-MOST_LOG);
+      told(text);
+    });
+  return () => said;
 }
