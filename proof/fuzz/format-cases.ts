@@ -11,13 +11,13 @@ import { WireReader } from '../../src/agent/wire.ts';
 import { followEvents } from '../../src/client/events.ts';
 import { byteLines } from '../../src/domain/byte-lines.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
+import { endToEnd } from '../../src/domain/header-lists.ts';
 import { jsonLines } from '../../src/domain/json-lines.ts';
 import { JsonList } from '../../src/domain/json-list.ts';
 import { JsonObject } from '../../src/domain/json-object.ts';
 import { documentIn } from '../../src/domain/json-reading.ts';
 import { JsonFault } from '../../src/domain/json-structure.ts';
 import { strictBase64, strictBase64Blocks } from '../../src/http/body/base64.ts';
-import { endToEnd } from '../../src/http/previews/header-lists.ts';
 import { tarEntries } from '../../src/ops/image/tar-reader.ts';
 import { inspectBundle } from '../../src/ops/support/inspect.ts';
 import { AttachedStream } from '../../src/providers/container/attached-stream.ts';
@@ -31,6 +31,7 @@ import { infoRecord } from '../../test/support/scripted/agent.ts';
 import { pax, tarArchive } from '../../test/support/tar.ts';
 import type { Outcome } from './campaign.ts';
 import type { Chance } from './chance.ts';
+import { EGRESS_FORMATS } from './egress-formats.ts';
 import { anyText, anyValue, damaged, mutated, pieces } from './hostile.ts';
 import { IMAGE_FORMATS } from './image-formats.ts';
 import { type Read, require, type Sample } from './reading.ts';
@@ -44,6 +45,7 @@ const FORMATS: Record<string, readonly [Sample, Read]> = {
   'tar of the engine': [engineTar, (_, bytes) => requireWithin(firstFile(bytes), bytes)],
   'tar of an image': [imageTar, readImageTar],
   ...IMAGE_FORMATS,
+  ...EGRESS_FORMATS,
   'frames of the engine': [engineFrames, readEngineFrames],
   'lines of the engine': [
     lines,

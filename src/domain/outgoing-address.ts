@@ -45,7 +45,17 @@ const CARRIERS: readonly (readonly [RegExp, number])[] = [
 ];
 
 /** Networks that are not the internet (RFC 1918, 6598, 4193): refused only to those who may not choose addresses there. */
-const PRIVATE = blockList(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
+const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'];
+/** For measurements and documents (RFC 2544, 5737, 3849, 9637): where they lead anywhere, it is in a private network. */
+const UNUSED = [
+  '198.18.0.0/15',
+  '192.0.2.0/24',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '2001:db8::/32',
+  '3fff::/20',
+];
+const NOT_PUBLIC = blockList([...PRIVATE, ...UNUSED]);
 
 const LISTS = REFUSED.map(([fault, ranges]) => [fault, blockList(ranges)] as const);
 
@@ -71,7 +81,7 @@ export function addressFault(
   if (carried !== undefined) return addressFault(carried, loopbackAllowed, privateAllowed);
   const family = version === 6 ? 'ipv6' : 'ipv4';
   const fault = LISTS.find(([, list]) => list.check(bare, family))?.[0];
-  if (fault === undefined && !privateAllowed && PRIVATE.check(bare, family)) return 'a private address';
+  if (fault === undefined && !privateAllowed && NOT_PUBLIC.check(bare, family)) return 'a private address';
   return fault === 'a loopback address' && loopbackAllowed ? undefined : fault;
 }
 

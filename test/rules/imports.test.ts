@@ -26,6 +26,7 @@ const ABOVE_APP = [
   'events',
   'store',
   'agent',
+  'egress',
   'images',
   'providers',
   'control',
@@ -61,6 +62,8 @@ const TABLE: Record<string, Allowance> = {
   agent: { folders: ['schema', 'domain'], packages: [] },
   // Its unpacker is a program of the agent.
   images: { folders: ['schema', 'domain', 'host', 'agent/binary.ts'], packages: [] },
+  // It receives a sandbox's inside.
+  egress: { folders: ['schema', 'domain'], packages: [], types: ['agent'] },
   'images/registry': { folders: ['schema', 'domain', 'host', 'providers/outgoing'], packages: [] },
   providers: { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
   'providers/userspace': { folders: ['schema', 'domain', 'host', 'agent', 'images'], packages: [] },
@@ -80,7 +83,7 @@ const TABLE: Record<string, Allowance> = {
       'agent/sessions.ts',
     ],
     packages: [],
-    types: ['agent', 'providers/registry.ts'],
+    types: ['agent', 'providers/registry.ts', 'egress/egress.ts'],
   },
   'control/metrics/metrics.ts': { folders: ['schema', 'domain', 'control'], packages: ['prom-client'] },
   http: {
@@ -96,7 +99,7 @@ const TABLE: Record<string, Allowance> = {
     folders: ['schema', 'domain', 'agent/sessions.ts', 'providers/provider.ts', 'http'],
     packages: ['fastify'],
     // It receives a journal, a connection pool and a sandbox's inside.
-    types: ['agent', 'store/seam', 'providers/outgoing'],
+    types: ['agent', 'store/seam', 'providers/outgoing', 'egress/egress.ts'],
   },
   ops: {
     folders: ['schema', 'domain', 'config', 'redact', 'host', 'store', 'images', 'providers', 'client'],

@@ -1,12 +1,10 @@
 // Decides where a sandbox may connect. Layers (server, owner, template, spawn) only narrow: every layer must allow a target, and
 // each can refuse it. Names are decided before they are resolved; addresses are judged before they are connected to.
 import { isIP } from 'node:net';
+import type { EgressLayerName, EgressReason } from '../../schema/egress.ts';
 import { type AddressFault, addressFault, carriedAddress } from '../outgoing-address.ts';
 import type { EgressHost } from './host.ts';
 import { coversPort, type EgressRule } from './rule.ts';
-
-export const EGRESS_LAYERS = ['server', 'owner', 'template', 'spawn'] as const;
-export type EgressLayerName = (typeof EGRESS_LAYERS)[number];
 
 export interface EgressLayer {
   readonly name: EgressLayerName;
@@ -15,21 +13,6 @@ export interface EgressLayer {
   readonly allow: readonly EgressRule[];
   readonly deny: readonly EgressRule[];
 }
-
-/** Why a target was allowed or refused. */
-export type EgressReason =
-  | 'rule_allow'
-  | 'default_allow'
-  | 'rule_deny'
-  | 'not_allowed'
-  | 'port_not_allowed'
-  | 'address_private'
-  | 'address_loopback'
-  | 'address_link_local'
-  | 'address_metadata'
-  | 'address_own_host'
-  | 'address_not_one_host'
-  | 'address_denied';
 
 export interface EgressDecision {
   readonly allowed: boolean;

@@ -123,8 +123,13 @@ function addresses(text: string, range: string): Target {
   return { kind: 'address', matches: (other) => other.kind === 'address' && holds(other.address) };
 }
 
+/** Whether the service answers the name itself: no rule can allow it. `name` is canonical. */
+export function isOwnName(name: string): boolean {
+  return name === OWN_NAMES || name.endsWith(`.${OWN_NAMES}`);
+}
+
 function refuseOwnNames(text: string, name: string): void {
-  if (name === OWN_NAMES || name.endsWith(`.${OWN_NAMES}`))
+  if (isOwnName(name))
     throw invalid(text, `is a name of this service`, `Names below ${OWN_NAMES} need no rule.`);
 }
 

@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Previews } from '../../control/api/previews.ts';
 import { addressRanges } from '../../domain/address.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { valuesOf } from '../../domain/header-lists.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { type PreviewTarget, readPreviewName } from '../../domain/preview.ts';
 import type { Config } from '../../schema/config.ts';
@@ -17,7 +18,6 @@ import type { InFlight } from '../in-flight.ts';
 import { type Connection, checkHandshake } from '../socket/upgrades.ts';
 import { authorizePreview } from './authorize.ts';
 import { PreviewLimits } from './connection-limits.ts';
-import { valuesOf } from './header-lists.ts';
 import { answerFailure } from './pages.ts';
 import { type ProxiedRequest, proxyRequest } from './proxy-request.ts';
 

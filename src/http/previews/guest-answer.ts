@@ -2,8 +2,8 @@
 // us, or the next request.
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
+import { endToEnd, valuesOf } from '../../domain/header-lists.ts';
 import { isGuestCookie } from './cookies.ts';
-import { endToEnd, valuesOf } from './header-lists.ts';
 
 /** Orders to a web server in front: nginx would serve files of its own for them. */
 const ORDERS = /^x-(?:accel-|sendfile|lighttpd-|reproxy-)/;

@@ -1,9 +1,9 @@
 // The head that a program in a sandbox gets of a request. It is a stranger: nothing of ours goes in (keys, cookie, names of
 // owners), and what it learns about the visitor's route is what we know, not what somebody claimed.
 import type { IncomingMessage } from 'node:http';
+import { endToEnd, type Header, valuesOf } from '../../domain/header-lists.ts';
 import { hasBody } from '../body/body.ts';
 import { withoutOurCookies } from './cookies.ts';
-import { endToEnd, type Header, valuesOf } from './header-lists.ts';
 
 /** How the visitor reached us, as far as it can be trusted. */
 export interface ClientRoute {

@@ -2,9 +2,9 @@
 // the visitor's connection: it must not look complete.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { idleTimeout } from '../../domain/idle-timeout.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { badAnswer, visitorHeaders } from './guest-answer.ts';
-import { idleTimeout } from './idle-timeout.ts';
 
 /** A body of which nothing moves for so long, or twice that, is given up. */
 const SILENCE_MS = 600_000;

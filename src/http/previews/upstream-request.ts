@@ -4,10 +4,10 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
+import { idleTimeout } from '../../domain/idle-timeout.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { hasBody } from '../body/body.ts';
 import { badAnswer, doubtOf } from './guest-answer.ts';
-import { idleTimeout } from './idle-timeout.ts';
 
 const MAX_HEAD_BYTES = 32 * 1024;
 const MAX_INTERIM = 16;

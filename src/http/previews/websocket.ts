@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { idleTimeout } from '../../domain/idle-timeout.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { badAnswer, visitorHeaders } from './guest-answer.ts';
-import { idleTimeout } from './idle-timeout.ts';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 /** Applications that mean to stay send something every minute or so. */

@@ -6,12 +6,11 @@ import { egressHost } from '../../../../src/domain/egress/host.ts';
 import {
   type AddressFacts,
   decideTarget,
-  EGRESS_LAYERS,
   type EgressLayer,
-  type EgressLayerName,
   judgeAddress,
 } from '../../../../src/domain/egress/policy.ts';
 import { parseRules } from '../../../../src/domain/egress/rule.ts';
+import { EGRESS_LAYERS, type EgressLayerName } from '../../../../src/schema/egress.ts';
 
 interface Draft {
   default?: 'allow' | 'deny';
@@ -103,22 +102,22 @@ describe('addresses of egress', () => {
   });
 
   it('are refused when they are of this host, also inside another address', () => {
-    const own = facts([], ['203.0.113.9']);
-    expect(judge('203.0.113.9', own).reason).toBe('address_own_host');
-    expect(judge('64:ff9b::203.0.113.9', own).reason).toBe('address_own_host');
-    expect(judge('203.0.113.10', own).allowed).toBe(true);
+    const own = facts([], ['93.184.216.9']);
+    expect(judge('93.184.216.9', own).reason).toBe('address_own_host');
+    expect(judge('64:ff9b::93.184.216.9', own).reason).toBe('address_own_host');
+    expect(judge('93.184.216.10', own).allowed).toBe(true);
   });
 
   it('are refused by a deny rule, whatever name led to them', () => {
-    const layers = spawn({ allow: ['example.com'], deny: ['203.0.113.0/24'] });
-    expect(judge('203.0.113.9', facts(), layers)).toEqual({
+    const layers = spawn({ allow: ['example.com'], deny: ['93.184.216.0/24'] });
+    expect(judge('93.184.216.9', facts(), layers)).toEqual({
       allowed: false,
       reason: 'address_denied',
-      rule: '203.0.113.0/24',
+      rule: '93.184.216.0/24',
       layer: 'spawn',
     });
-    expect(judge('64:ff9b::203.0.113.9', facts(), layers).reason).toBe('address_denied');
-    expect(judge('198.51.100.1', facts(), layers).allowed).toBe(true);
+    expect(judge('64:ff9b::93.184.216.9', facts(), layers).reason).toBe('address_denied');
+    expect(judge('8.8.8.8', facts(), layers).allowed).toBe(true);
   });
 
   it('reach a private network only where the operator and each layer name it', () => {
@@ -138,10 +137,10 @@ const name = fc
   .array(fc.constantFrom(...LABELS), { minLength: 2, maxLength: 3 })
   .map((labels) => labels.join('.'));
 const address = fc.constantFrom(
-  '203.0.113.1',
-  '203.0.113.200',
+  '93.184.216.1',
+  '93.184.216.200',
   '10.0.0.1',
-  '198.51.100.7',
+  '8.8.4.4',
   '2001:db9::1',
   '127.0.0.1',
 );
@@ -151,7 +150,7 @@ const rule = fc.oneof(
   fc.tuple(name, suffix).map(([host, ports]) => host + ports),
   fc.tuple(name, suffix).map(([host, ports]) => `*.${host}${ports}`),
   fc
-    .tuple(fc.constantFrom('203.0.113.0/25', '10.0.0.0/8', '0.0.0.0/0'), suffix)
+    .tuple(fc.constantFrom('93.184.216.0/25', '10.0.0.0/8', '0.0.0.0/0'), suffix)
     .map(([net, ports]) => net + ports),
   fc.constant('*'),
 );

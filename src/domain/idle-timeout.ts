@@ -1,6 +1,6 @@
 // Closes connections without traffic. Resetting a timer for every chunk would cost more than the chunk, so the time is
 // checked only when the timer fires.
-import type { Clock, Timer } from '../../domain/ports.ts';
+import type { Clock, Timer } from './ports.ts';
 
 export interface Watch {
   /** Something moved. */

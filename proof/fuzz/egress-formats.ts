@@ -1,0 +1,154 @@
+// What programs in sandboxes send to the proxy port: whatever it is, only a request for the decided host leaves, as one request.
+import { type Duplex, duplexPair } from 'node:stream';
+import type { AppliedEgress } from '../../src/egress/egress.ts';
+import { HelloReader, type HelloReading } from '../../src/egress/hello.ts';
+import { HttpFront } from '../../src/egress/http-front.ts';
+import type { Ask } from '../../src/egress/passage.ts';
+import { EgressRefusal } from '../../src/egress/refusal.ts';
+import { readGreeting, readSocksRequest } from '../../src/egress/socks.ts';
+import { readAbsolute, readAuthority, readHostHeader } from '../../src/egress/target.ts';
+import type { Opened } from '../../src/egress/tunnel.ts';
+import { clientHello } from '../../test/support/checks/client-hello.ts';
+import { fakeClock } from '../../test/support/fakes/ports.ts';
+import type { Chance } from './chance.ts';
+import { pieces } from './hostile.ts';
+import { type Read, require, type Sample } from './reading.ts';
+
+export const EGRESS_FORMATS: Record<string, readonly [Sample, Read]> = {
+  'ClientHello of TLS': [hello, sameName],
+  'SOCKS of a program': [socks, readSocks],
+  'target of a program': [target, readTargets],
+  'HTTP of a program': [requests, forwardsOneHost],
+};
+
+const HOST = 'api.example.com';
+
+function hello(chance: Chance): Buffer {
+  const perRecord = chance.pick([1, 5, 100, 16_384]);
+  return clientHello({ names: chance.oneIn(5) ? [] : [HOST], perRecord, padding: chance.below(300) });
+}
+
+/** What is read does not depend on how it arrived. */
+function sameName(chance: Chance, bytes: Buffer): void {
+  const read = (parts: readonly Buffer[]): HelloReading => {
+    const reader = new HelloReader();
+    for (const part of parts) {
+      const reading = reader.write(part);
+      if (reading.kind !== 'more') return reading;
+    }
+    return { kind: 'more' };
+  };
+  const [whole, cut] = [read([bytes]), read(pieces(chance, bytes))];
+  require(JSON.stringify(whole) ===
+    JSON.stringify(cut), `${JSON.stringify(whole)}, in pieces ${JSON.stringify(cut)}`);
+  require(whole.kind !== 'hello' || (whole.name ?? '').length < bytes.length, 'a name longer than its hello');
+}
+
+function socks(chance: Chance): Buffer {
+  const literal = chance.pick([
+    Buffer.from([1, 93, 184, 216, 34]),
+    Buffer.from([3, HOST.length, ...Buffer.from(HOST)]),
+    Buffer.concat([Buffer.from([4]), chance.bytes(16)]),
+  ]);
+  return Buffer.concat([Buffer.from([5, 1, 0]), literal, Buffer.from([1, 187])]);
+}
+
+function readSocks(_: Chance, bytes: Buffer): void {
+  const greeting = readGreeting(bytes);
+  if (greeting.kind === 'greeting') require(greeting.size <= bytes.length, 'a greeting beyond its bytes');
+  const request = readSocksRequest(bytes);
+  if (request.kind !== 'request') return;
+  require(request.size <= bytes.length &&
+    request.port >= 0 &&
+    request.port <= 65_535, 'a request beyond its bytes');
+}
+
+function target(chance: Chance): Buffer {
+  return Buffer.from(
+    chance.pick([`http://${HOST}:80/a?b`, `${HOST}:443`, '[::1]:443', 'http://[::ffff:127.0.0.1]/', HOST]),
+  );
+}
+
+/** A host never holds what ends a host in a URL. */
+function readTargets(_: Chance, bytes: Buffer): void {
+  const text = bytes.toString('latin1');
+  for (const read of [readAbsolute(text), readAuthority(text), readHostHeader(text)]) {
+    if (read === undefined) continue;
+    require(!/[\s/?#@\\[\]]/.test(read.host) &&
+      read.port > 0 &&
+      read.port <= 65_535, `the host ${read.host}`);
+    require(!('path' in read) || String(read.path).startsWith('/'), 'a path without a slash');
+  }
+}
+
+function requests(chance: Chance): Buffer {
+  const body = 'x'.repeat(chance.below(20));
+  const one = () => {
+    const head = [`POST http://${HOST}/a HTTP/1.1`, `Host: ${HOST}`, 'X-A: 1'];
+    const framed = chance.oneIn(2)
+      ? [...head, `Content-Length: ${body.length}`, '', body]
+      : [
+          ...head,
+          'Transfer-Encoding: chunked',
+          '',
+          `${body.length.toString(16)}`,
+          body,
+          ...(body ? ['0', '', ''] : ['', '']),
+        ];
+    return framed.join('\r\n');
+  };
+  return Buffer.from(Array.from({ length: 1 + chance.below(3) }, one).join(''));
+}
+
+const NOTHING: AppliedEgress = {
+  ...{ layers: [], isPermittedPrivate: () => false, max_connections: 1, rate: 0, max_bytes: 0, log: 'none' },
+};
+
+/** Each connection that is opened gets one request, whose Host is that for which it was opened. */
+async function forwardsOneHost(chance: Chance, bytes: Buffer): Promise<void> {
+  const sent: { ask: Ask; text: string }[] = [];
+  const sides: Duplex[] = [];
+  const open = async (ask: Ask): Promise<Opened> => {
+    if (ask.host.toLowerCase() !== HOST) throw new EgressRefusal('not_allowed');
+    const [ours, theirs] = duplexPair();
+    const one = { ask, text: '' };
+    sent.push(one);
+    sides.push(ours, theirs);
+    theirs
+      .on('error', () => undefined)
+      .on('data', (data: Buffer) => {
+        if (one.text === '') theirs.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+        one.text += data.toString('latin1');
+      });
+    return { upstream: ours, passage: { isOpen: true, status: undefined } } as unknown as Opened;
+  };
+  const gate = {
+    ...{ policy: NOTHING, idleMs: 1000, open },
+    admit: async () => Promise.reject(new EgressRefusal('not_allowed')),
+    refuse: (_: Ask, __: Duplex, error: unknown) => error as EgressRefusal,
+  };
+  const [program, client] = duplexPair();
+  const closed = new Promise((resolve) => client.once('close', resolve));
+  client.on('error', () => undefined);
+  const clock = fakeClock();
+  new HttpFront(clock).serve(client, { gate, uid: 1 }, 1000);
+  program.on('error', () => undefined).resume();
+  for (const piece of pieces(chance, bytes)) if (!program.destroyed) program.write(piece);
+  for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+  for (const side of [program, client, ...sides]) side.destroy();
+  await closed;
+  for (const { ask, text } of sent) requireOneRequest(ask, text);
+}
+
+function requireOneRequest({ host, method }: Ask, text: string): void {
+  if (text === '') return;
+  const [head = ''] = text.split('\r\n\r\n', 1);
+  const [line = '', ...headers] = head.split('\r\n');
+  require(line.startsWith(`${method} /`) || line === 'OPTIONS * HTTP/1.1', `the request line ${line}`);
+  const named = (name: string) => headers.filter((header) => header.toLowerCase().startsWith(`${name}:`));
+  require(named('host').length === 1, `${named('host').length} Host headers`);
+  require(named('host')[0]?.toLowerCase() ===
+    `host: ${host.toLowerCase()}`, `the header ${named('host')[0]}`);
+  const framings = [...named('content-length'), ...named('transfer-encoding')];
+  require(framings.length <= 1, `framed by ${framings.join(', ')}`);
+}

@@ -1,0 +1,129 @@
+// What the outgoing access of sandboxes offers to the control plane, and what it needs. Types only.
+import type { Duplex } from 'node:stream';
+import type { SandboxIo } from '../agent/io.ts';
+import type { AddressFacts, EgressLayer } from '../domain/egress/policy.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { EgressCheck, EgressLayerName, EgressLogLine, EgressReason } from '../schema/egress.ts';
+
+/** The policy of one sandbox as it is applied. Replaced as one value; nothing in it changes. */
+export interface AppliedEgress {
+  /** In the order server, owner, template, spawn. */
+  readonly layers: readonly EgressLayer[];
+  /** `egress.allow_private`. */
+  readonly isPermittedPrivate: AddressFacts['isPermittedPrivate'];
+  /** Connections at once, from 1 to 192; further ones wait 10 s. */
+  readonly max_connections: number;
+  /** Bytes a second in each direction; 0 is none. */
+  readonly rate: number;
+  /** Bytes of both directions together, over the life of the sandbox on this server; 0 is none. */
+  readonly max_bytes: number;
+  /** Which decisions become events. */
+  readonly log: 'denied' | 'all' | 'none';
+}
+
+/** Settings of the server. Read at each use, so they may change. */
+export interface EgressSettings {
+  /** On the loopback of each sandbox. */
+  readonly proxy_port: number;
+  /** Ms. */
+  readonly connect_timeout: number;
+  /** Ms. */
+  readonly idle_timeout: number;
+  /** For all sandboxes together. */
+  readonly max_connections: number;
+  /** For each sandbox. */
+  readonly new_connections_per_minute: number;
+  /** `system`, which reads the hosts file too, or addresses of name servers. */
+  readonly resolver: 'system' | readonly string[];
+}
+
+/** Decisions of one sandbox with the same target and reason, joined over 60 s. */
+export interface EgressEvent {
+  readonly type: 'egress.denied' | 'egress.allowed' | 'egress.limited';
+  readonly sandbox_id: string;
+  readonly host: string;
+  readonly port: number;
+  readonly reason: EgressReason;
+  readonly rule?: string;
+  readonly layer?: EgressLayerName;
+  readonly count: number;
+}
+
+export interface EgressCounters {
+  /** Connections and plain HTTP requests since the server knows the sandbox. */
+  readonly allowed: number;
+  readonly denied: number;
+  readonly failed: number;
+  /** Now. */
+  readonly open: number;
+  readonly sent_bytes: number;
+  readonly received_bytes: number;
+}
+
+export interface EgressLogQuery {
+  /** The newest so many; at most the 1,000 that are kept. */
+  readonly limit?: number;
+  readonly decision?: EgressLogLine['decision'];
+}
+
+/** The outgoing access of one sandbox. It outlives sessions: its log, counters and addresses stay until `close`. */
+export interface EgressGate {
+  readonly counters: EgressCounters;
+  /**
+   * Opens the proxy port and accepts connections over `io` until that session ends; connections of an earlier session have
+   * ended with it. Resolves once the port listens. Rejects with `not_implemented` where the agent has no gate, with
+   * `conflict` when another program has the port.
+   */
+  serve(io: SandboxIo): Promise<void>;
+  /** Applies from now on. Open connections that it does not allow are reset before this returns. */
+  change(policy: AppliedEgress): void;
+  /** What a connection would get now. Resolves allowed names, opens nothing. */
+  check(host: string, port: number): Promise<EgressCheck>;
+  /** A line for each refusal, and for each connection that has ended; in the order of time. */
+  log(query?: EgressLogQuery): EgressLogLine[];
+  /** New lines from now on until `signal` aborts or the gate closes. A slow reader misses the oldest. */
+  follow(signal: AbortSignal): AsyncIterable<EgressLogLine>;
+  /** Resets every connection and forgets the log. Safe twice; never rejects. */
+  close(): Promise<void>;
+}
+
+/** All gates of this server: shares the limits of the server among them. */
+export interface Egress {
+  /** A gate that serves nothing yet. An earlier one of the same sandbox is closed. */
+  open(sandbox_id: string, policy: AppliedEgress): EgressGate;
+  /** The gate of a sandbox that is open. */
+  gate(sandbox_id: string): EgressGate | undefined;
+  /** What a connection would get under a policy that no sandbox has. Resolves allowed names, opens nothing. */
+  check(policy: AppliedEgress, host: string, port: number): Promise<EgressCheck>;
+  /** Numbers for `/diagnostics`. */
+  diagnostics(): Readonly<Record<string, number>>;
+  close(): Promise<void>;
+}
+
+/** Looks a name up once: addresses of both families, and for how long they hold. */
+export interface EgressResolver {
+  /** `ttlMs` is 0 where the answer has none. An empty list: there is no such name, or it has no address. */
+  lookup(name: string, signal: AbortSignal): Promise<{ addresses: readonly string[]; ttlMs: number }>;
+}
+
+/** A connection, and the address at its other end as the kernel reports it. */
+export interface DialedConnection {
+  readonly socket: Duplex;
+  readonly peer: string;
+}
+
+/** Connects to an address, never to a name. Rejects when it cannot, and when `signal` aborts. */
+export type EgressDial = (address: string, port: number, signal: AbortSignal) => Promise<DialedConnection>;
+
+export interface EgressDeps {
+  settings(): EgressSettings;
+  clock: Clock;
+  /** Called for joined decisions, at most 60 times a minute for a sandbox. Must not throw. */
+  onEvent(event: EgressEvent): void;
+  /** Default: as `settings().resolver` says. */
+  resolver?: EgressResolver;
+  /** Default: a TCP connection to exactly this address. */
+  dial?: EgressDial;
+  /** Addresses of this host's interfaces; read at most every 30 s. Default: those of the machine. */
+  ownAddresses?(): readonly string[];
+}

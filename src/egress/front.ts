@@ -1,0 +1,65 @@
+// What a program says first on a connection to the proxy port decides how it is read: SOCKS, or HTTP.
+import type { Duplex } from 'node:stream';
+import type { Clock, Timer } from '../domain/ports.ts';
+import { farewell } from './farewell.ts';
+import { readStart } from './first-bytes.ts';
+import { HTTP_PORT, type HttpFront } from './http-front.ts';
+import { refusalOf, socksReplyOf } from './refusal.ts';
+import { greetingReply, readGreeting, readSocksRequest, SOCKS_VERSION, socksReply } from './socks.ts';
+import { tunnel } from './tunnel.ts';
+import type { Visit } from './visit.ts';
+
+const FIRST_MS = 10_000;
+
+export interface Front {
+  readonly clock: Clock;
+  readonly http: HttpFront;
+}
+
+/** Serves one connection of a program. Never rejects; the connection may outlive it. */
+export async function serveClient({ clock, http }: Front, client: Duplex, visit: Visit): Promise<void> {
+  client.on('error', () => undefined);
+  const timer = clock.after(FIRST_MS, () => client.destroy());
+  try {
+    const { isSocks } = await readStart(client, (bytes) => ({
+      kind: 'first',
+      size: 0,
+      isSocks: bytes[0] === SOCKS_VERSION,
+    }));
+    if (isSocks) await serveSocks(http, client, visit, timer);
+    else {
+      timer.cancel();
+      http.serve(client, visit, FIRST_MS);
+    }
+  } catch {
+    client.destroy();
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function serveSocks(http: HttpFront, client: Duplex, visit: Visit, timer: Timer): Promise<void> {
+  const greeting = await readStart(client, readGreeting);
+  if (greeting.kind !== 'greeting') return void client.destroy();
+  client.write(greetingReply(greeting.isAccepted));
+  if (!greeting.isAccepted) return farewell(client, http.clock);
+  const request = await readStart(client, readSocksRequest);
+  timer.cancel();
+  if (request.kind === 'refused') return farewell(client, http.clock, socksReply(request.reply));
+  if (request.kind !== 'request') return void client.destroy();
+  const { host, port } = request;
+  const ask = { host, port, how: 'socks', uid: visit.uid } as const;
+  try {
+    if (port === HTTP_PORT) {
+      await visit.gate.admit(ask, client);
+      client.write(socksReply('done'));
+      http.serve(client, { ...visit, fixed: ask }, FIRST_MS);
+    } else {
+      const passage = await visit.gate.open(ask, client);
+      client.write(socksReply('done'));
+      tunnel(client, passage, visit.gate, http.clock);
+    }
+  } catch (error) {
+    farewell(client, http.clock, socksReply(socksReplyOf(refusalOf(error).reason)));
+  }
+}

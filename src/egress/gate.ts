@@ -1,0 +1,274 @@
+// The outgoing access of one sandbox: accepts connections of its programs, decides, connects, counts and remembers.
+import type { Duplex } from 'node:stream';
+import type { SandboxIo } from '../agent/io.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports.ts';
+import { takeToken } from '../domain/rate.ts';
+import type { EgressCheck } from '../schema/egress.ts';
+import { AcceptLoop } from './accept.ts';
+import { allowTarget, decide, facts, type IsOwn, verdictOf } from './decide.ts';
+import { dialFirst } from './dial.ts';
+import type {
+  AppliedEgress,
+  EgressCounters,
+  EgressDial,
+  EgressEvent,
+  EgressGate,
+  EgressLogQuery,
+  EgressResolver,
+  EgressSettings,
+} from './egress.ts';
+import { serveClient } from './front.ts';
+import type { HttpFront } from './http-front.ts';
+import { DecisionLog } from './log.ts';
+import { Notices } from './notices.ts';
+import { type Ask, Passage } from './passage.ts';
+import { ByteQuota } from './quota.ts';
+import { decisionOf, EgressRefusal } from './refusal.ts';
+import { Names } from './resolve.ts';
+import { Slots } from './slots.ts';
+import type { Opened } from './tunnel.ts';
+import type { Direction } from './upstream.ts';
+import type { FrontGate } from './visit.ts';
+
+const LIMITED = ['rate', 'bytes', 'connections'];
+
+export interface GateDeps {
+  readonly sandbox_id: string;
+  readonly clock: Clock;
+  readonly http: HttpFront;
+  readonly resolver: EgressResolver;
+  readonly dial: EgressDial;
+  readonly isOwn: IsOwn;
+  /** The slots of all sandboxes. */
+  readonly slots: Slots;
+  settings(): EgressSettings;
+  onEvent(event: EgressEvent): void;
+  /** Once. */
+  closed(gate: OpenGate): void;
+}
+
+export class OpenGate implements EgressGate, FrontGate {
+  readonly #deps: GateDeps;
+  #policy: AppliedEgress;
+  readonly #names: Names;
+  readonly #quota: ByteQuota;
+  readonly #slots: Slots;
+  readonly #log = new DecisionLog();
+  readonly #notices: Notices;
+  readonly #passages = new Set<Passage>();
+  readonly #counts = { allowed: 0, denied: 0, failed: 0 };
+  readonly #clients = new Set<Duplex>();
+  #loop: AcceptLoop | undefined;
+  #rateFullAt = 0;
+  #isClosed = false;
+
+  constructor(policy: AppliedEgress, deps: GateDeps) {
+    this.#deps = deps;
+    this.#policy = policy;
+    const { clock, resolver } = deps;
+    this.#names = new Names(resolver, clock);
+    this.#quota = new ByteQuota(() => this.#policy, clock);
+    this.#slots = new Slots(() => this.#policy.max_connections, clock);
+    this.#notices = new Notices(clock, (event) => deps.onEvent(event));
+  }
+
+  get policy(): AppliedEgress {
+    return this.#policy;
+  }
+
+  get idleMs(): number {
+    return this.#deps.settings().idle_timeout;
+  }
+
+  get counters(): EgressCounters {
+    const { sent, received } = this.#quota.bytes;
+    return { ...this.#counts, open: this.#open().length, sent_bytes: sent, received_bytes: received };
+  }
+
+  /** Numbers for `/diagnostics`. */
+  get sizes(): { clients: number; names: number; lines: number; waiting: number } {
+    const { size: clients } = this.#clients;
+    return { clients, names: this.#names.size, lines: this.#log.size, waiting: this.#slots.waiting };
+  }
+
+  async serve(io: SandboxIo): Promise<void> {
+    const { gate } = io;
+    if (!gate)
+      throw new ServiceError(
+        'not_implemented',
+        'The agent in the sandbox cannot carry outgoing connections.',
+        {
+          remedy: 'Spawn a new sandbox: this one started with an earlier version.',
+        },
+      );
+    const { proxy_port } = this.#deps.settings();
+    if (!(await gate.open(proxy_port)))
+      throw new ServiceError('conflict', `Another program in the sandbox uses port ${proxy_port}.`, {
+        remedy: 'End it, or set egress.proxy_port to another port.',
+      });
+    this.#loop?.stop();
+    if (this.#isClosed) return;
+    this.#loop = new AcceptLoop(io, gate, {
+      clock: this.#deps.clock,
+      serve: ({ origin, socket }) => this.#client(socket, origin.uid),
+    });
+  }
+
+  change(policy: AppliedEgress): void {
+    this.#policy = policy;
+    for (const passage of this.#open()) passage.review(policy);
+    if (this.#quota.isUsed) this.#exhausted();
+    this.#slots.admit();
+  }
+
+  check(host: string, port: number): Promise<EgressCheck> {
+    return verdictOf(this.#decider(), host, port);
+  }
+
+  log(query?: EgressLogQuery) {
+    return this.#log.read(query);
+  }
+
+  follow(signal: AbortSignal) {
+    return this.#log.follow(signal);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#loop?.stop();
+    for (const client of [...this.#clients]) client.destroy();
+    for (const passage of [...this.#passages]) passage.cut('policy_changed');
+    this.#names.close();
+    this.#notices.close();
+    this.#log.close();
+    this.#deps.closed(this);
+  }
+
+  /** Decides and connects, for `client`. Rejects with a refusal, which has been logged. */
+  async open(ask: Ask, client: Duplex): Promise<Opened> {
+    const leaving: (() => void)[] = [];
+    const passage = this.#passage(ask, client, () => {
+      for (const leave of leaving) leave();
+    });
+    try {
+      const wanted = passage.target();
+      allowTarget(this.#policy, wanted);
+      this.#takeToken();
+      const { signal } = passage.over;
+      leaving.push(await this.#slots.take(signal));
+      leaving.push(await this.#deps.slots.take(signal));
+      const { addresses } = await decide(this.#decider(), wanted);
+      const { dial, clock } = this.#deps;
+      const timeoutMs = this.#deps.settings().connect_timeout;
+      const dialed = await dialFirst(addresses, wanted.port, { dial, clock, timeoutMs, signal });
+      const upstream = passage.begin(dialed, this.#policy);
+      this.#counts.allowed += 1;
+      this.#note(passage);
+      return { passage, upstream };
+    } catch (error) {
+      const refusal = passage.refuse(error);
+      // A slot may have come after the end.
+      for (const leave of leaving) leave();
+      throw refusal;
+    }
+  }
+
+  async admit(ask: Ask, client: Duplex): Promise<void> {
+    const passage = this.#passage(ask, client, () => undefined);
+    try {
+      await decide(this.#decider(), passage.target());
+      this.#passages.delete(passage);
+    } catch (error) {
+      throw passage.refuse(error);
+    }
+  }
+
+  refuse(ask: Ask, client: Duplex, error: unknown): EgressRefusal {
+    const passage = this.#passage(ask, client, () => undefined);
+    try {
+      passage.target();
+    } catch {
+      // What the program sent is shown instead.
+    }
+    return passage.refuse(error);
+  }
+
+  #client(client: Duplex, uid: number | undefined): void {
+    if (this.#isClosed) return void client.destroy();
+    this.#clients.add(client);
+    client.once('close', () => this.#clients.delete(client));
+    const { clock, http } = this.#deps;
+    void serveClient({ clock, http }, client, { gate: this, uid });
+  }
+
+  #decider() {
+    const addresses = (name: string) => this.#names.addresses(name);
+    return { policy: this.#policy, isOwn: this.#deps.isOwn, addresses };
+  }
+
+  #open(): Passage[] {
+    return [...this.#passages].filter((passage) => passage.isOpen);
+  }
+
+  #takeToken(): void {
+    if (this.#isClosed) throw new EgressRefusal('policy_changed');
+    if (this.#quota.isUsed) throw new EgressRefusal('bytes');
+    const burst = this.#deps.settings().new_connections_per_minute;
+    const shape = { burst, refillMs: 60_000 / burst };
+    const { verdict, fullAt } = takeToken(shape, this.#rateFullAt, this.#deps.clock.monotonic());
+    this.#rateFullAt = fullAt;
+    if (!verdict.allowed) throw new EgressRefusal('rate');
+  }
+
+  #passage(ask: Ask, client: Duplex, leave: () => void): Passage {
+    const passage = new Passage(ask, client, {
+      clock: this.#deps.clock,
+      idleMs: this.idleMs,
+      isOwn: this.#deps.isOwn,
+      pass: (direction, bytes) => this.#pass(direction, bytes),
+      ended: () => {
+        leave();
+        this.#passages.delete(passage);
+        this.#ended(passage);
+      },
+    });
+    this.#passages.add(passage);
+    return passage;
+  }
+
+  #pass(direction: Direction, bytes: number): number {
+    const waitMs = this.#quota.pass(direction, bytes);
+    if (this.#quota.isUsed) this.#exhausted();
+    return waitMs;
+  }
+
+  #exhausted(): void {
+    for (const passage of this.#open()) passage.cut('bytes');
+  }
+
+  #ended(passage: Passage): void {
+    const line = passage.line(this.#deps.sandbox_id);
+    this.#log.add(line);
+    if (line.decision === 'allowed') return;
+    this.#counts[line.decision] += 1;
+    if (line.decision === 'denied') this.#note(passage);
+  }
+
+  #note(passage: Passage): void {
+    const { log } = this.#policy;
+    const decision = decisionOf(passage.verdict.reason);
+    if (this.#isClosed || log === 'none' || (decision === 'allowed' && log !== 'all')) return;
+    const { sandbox_id } = this.#deps;
+    const { reason } = passage.verdict;
+    const type =
+      decision === 'allowed'
+        ? 'egress.allowed'
+        : LIMITED.includes(reason)
+          ? 'egress.limited'
+          : 'egress.denied';
+    const by = facts({ rule: undefined, layer: undefined, ...passage.verdict });
+    this.#notices.note({ type, sandbox_id, host: passage.host, port: passage.ask.port, ...by });
+  }
+}

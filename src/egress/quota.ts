@@ -1,0 +1,37 @@
+// How many bytes a sandbox may move, and how fast.
+import type { Clock } from '../domain/ports.ts';
+import type { AppliedEgress } from './egress.ts';
+import type { Direction } from './upstream.ts';
+
+/** What may pass at once after silence, as time of the rate. */
+const BURST_MS = 250;
+
+export class ByteQuota {
+  readonly #policy: () => Pick<AppliedEgress, 'rate' | 'max_bytes'>;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  /** When all that has passed is paid for. */
+  readonly #paidAt: Record<Direction, number> = { sent: 0, received: 0 };
+  readonly bytes: Record<Direction, number> = { sent: 0, received: 0 };
+
+  constructor(policy: () => Pick<AppliedEgress, 'rate' | 'max_bytes'>, clock: Pick<Clock, 'monotonic'>) {
+    this.#policy = policy;
+    this.#clock = clock;
+  }
+
+  /** Whether nothing more may pass. */
+  get isUsed(): boolean {
+    const { max_bytes } = this.#policy();
+    return max_bytes > 0 && this.bytes.sent + this.bytes.received >= max_bytes;
+  }
+
+  /** Ms until more may pass in this direction. All connections of the sandbox share the rate. */
+  pass(direction: Direction, bytes: number): number {
+    this.bytes[direction] += bytes;
+    const { rate } = this.#policy();
+    if (rate <= 0) return 0;
+    const now = this.#clock.monotonic();
+    const paidAt = Math.max(this.#paidAt[direction], now - BURST_MS) + (bytes / rate) * 1000;
+    this.#paidAt[direction] = paidAt;
+    return Math.max(0, paidAt - now);
+  }
+}
