@@ -2,6 +2,7 @@
 import { Flags } from '@oclif/core';
 import { ownerArg } from '../../src/cli/args.ts';
 import { ClientCommand } from '../../src/cli/client-command.ts';
+import { egressPolicy, policyFlags } from '../../src/cli/egress-flags.ts';
 import { quotaFacts } from '../../src/cli/quota-view.ts';
 
 export default class QuotaSet extends ClientCommand {
@@ -16,6 +17,7 @@ export default class QuotaSet extends ClientCommand {
     'max-sandboxes': Flags.integer({ description: 'Maximum number of active sandboxes.', min: 0 }),
     'max-ttl': Flags.string({ description: 'Maximum TTL of a sandbox, for example 2h.' }),
     'max-exec-timeout': Flags.string({ description: 'Maximum timeout of a command, for example 5m.' }),
+    ...policyFlags,
   };
 
   async run() {
@@ -24,6 +26,7 @@ export default class QuotaSet extends ClientCommand {
       max_sandboxes: flags['max-sandboxes'],
       max_ttl: flags['max-ttl'],
       max_exec_timeout: flags['max-exec-timeout'],
+      egress: egressPolicy(flags),
     };
     const request = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
     return this.show(await this.connect(flags).quotas.set(args.owner, request), quotaFacts);

@@ -24,6 +24,7 @@ import { type CloseStack, closeStack } from './close-stack.ts';
 import { hintAtImage } from './image-hint.ts';
 import { processImages, runsImages } from './image-pulls.ts';
 import { openStore } from './open-store.ts';
+import { processEgress } from './process-egress.ts';
 import { processLedger } from './process-ledger.ts';
 
 export interface ControlPlaneDeps {
@@ -93,6 +94,7 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
       images,
       remote,
       ledger,
+      openEgress: processEgress(config),
     };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());

@@ -1,6 +1,7 @@
 // Quotas and admission decisions as text for people.
 import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Quota, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
+import { policyEntries } from './egress-view.ts';
 import { facts, tableOf } from './render.ts';
 
 const INHERITS = 'default';
@@ -25,6 +26,7 @@ export function quotaFacts(quota: Quota): string {
     ['max sandboxes', own(quota.max_sandboxes)],
     ['max ttl', own(quota.max_ttl)],
     ['max exec timeout', own(quota.max_exec_timeout)],
+    ...policyEntries(quota.egress),
     ['created', quota.created_at],
     ['updated', quota.updated_at],
   ]);

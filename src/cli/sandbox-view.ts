@@ -3,6 +3,7 @@
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { ExecItem } from '../schema/exec.ts';
 import type { Sandbox } from '../schema/sandbox.ts';
+import { egressText } from './egress-view.ts';
 import { age, type Column, facts, table } from './render.ts';
 
 const columns = (now: number): Column<Sandbox>[] => [
@@ -45,6 +46,7 @@ export function sandboxFacts(sandbox: Sandbox): string {
     ['worker', sandbox.worker_id],
     ['owner', sandbox.owner_id],
     ['template', sandbox.template],
+    ['egress', sandbox.egress && egressText(sandbox.egress)],
     ['created', sandbox.created_at],
     ['created by', sandbox.created_by],
     ['expires', sandbox.expires_at],

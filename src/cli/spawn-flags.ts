@@ -3,6 +3,7 @@ import { Flags } from '@oclif/core';
 import { ServiceError } from '../domain/errors.ts';
 import { PULL_POLICIES, type PullPolicy } from '../schema/image-policy.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
+import { type EgressFlags, egressFlags, egressPolicy } from './egress-flags.ts';
 
 export const spawnFlags = {
   image: Flags.string({ description: 'Runtime image; defaults to the image of the server.' }),
@@ -20,6 +21,7 @@ export const spawnFlags = {
     description: 'none disconnects the sandbox from all networks.',
     options: ['default', 'none'],
   }),
+  ...egressFlags,
   worker: Flags.string({ description: 'Run it on this worker only; local is the server itself.' }),
   label: Flags.string({
     description: 'Run it on a worker with this label only, KEY=VALUE; repeatable.',
@@ -40,7 +42,7 @@ export const pullFlag = Flags.option({
   options: PULL_POLICIES,
 })();
 
-export interface SpawnFlags {
+export interface SpawnFlags extends EgressFlags {
   pull?: PullPolicy | undefined;
   strict?: boolean | undefined;
   template?: string | undefined;
@@ -69,6 +71,7 @@ export function spawnRequest(flags: SpawnFlags): SpawnRequest {
     metadata: flags.metadata && pairs(flags.metadata, '--metadata'),
     env: flags.env && pairs(flags.env, '--env'),
     network: flags.network,
+    egress: egressPolicy(flags),
     worker_id: flags.worker,
     worker_labels: flags.label && pairs(flags.label, '--label'),
     strict: flags.strict || undefined,

@@ -1,5 +1,6 @@
 // Templates as text for people.
 import type { Template } from '../schema/template.ts';
+import { policyEntries } from './egress-view.ts';
 import { age, type Column, facts, table } from './render.ts';
 
 const columns = (now: number): Column<Template>[] => [
@@ -42,6 +43,7 @@ export function templateFacts(template: Template): string {
     ['vcpus', template.vcpus],
     ['ttl', template.ttl],
     ['network', template.network],
+    ...policyEntries(template.egress),
     ['metadata', pairs(template.metadata)],
     ['env', pairs(template.env)],
     ['setup', template.setup],

@@ -28,6 +28,7 @@ import {
   termsOf,
 } from './call.ts';
 import { type ClientOptions, connectionTo } from './connection.ts';
+import { EgressClient } from './egress.ts';
 import { followEvents } from './events.ts';
 import { ExecsClient } from './execs.ts';
 import { FilesClient } from './files.ts';
@@ -54,6 +55,8 @@ export class Client {
   readonly quotas: QuotasClient;
   /** Detached commands. */
   readonly execs: ExecsClient;
+  /** Egress policies. */
+  readonly egress: EgressClient;
   readonly system: SystemClient;
   readonly admin: AdminClient;
   /** Named keys. */
@@ -70,6 +73,7 @@ export class Client {
     this.templates = new TemplatesClient(this.#connection);
     this.quotas = new QuotasClient(this.#connection);
     this.execs = new ExecsClient(this.#connection);
+    this.egress = new EgressClient(this.#connection);
     this.system = new SystemClient(this.#connection);
     this.admin = new AdminClient(this.#connection);
     this.keys = new KeysClient(this.#connection);

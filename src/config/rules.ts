@@ -1,10 +1,14 @@
 // Rules between keys: what no key's own schema can say. They run on a configuration whose keys all fit.
+import { isIP } from 'node:net';
 import { isAddressRange } from '../domain/address.ts';
 import { parseAddress } from '../domain/database-address.ts';
 import { parseDuration } from '../domain/duration.ts';
+import { checkPolicy, ruleOptions, serverLayer } from '../domain/egress/layers.ts';
+import { parseRules } from '../domain/egress/rule.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Config } from '../schema/config.ts';
+import type { EgressConfig } from '../schema/config-egress.ts';
 
 export interface Rule {
   /** The key to change, which locates the finding. */
@@ -83,6 +87,46 @@ const RULES: readonly Rule[] = [
     words: 'defaults.ttl must be at most defaults.max_ttl',
   },
   {
+    key: 'egress.allow_private',
+    broken: ({ egress }) => !egress.allow_private.every(isAddressRange),
+    words: 'egress.allow_private must hold addresses and CIDR blocks, such as 10.20.0.0/24 or fd00::/64',
+  },
+  {
+    key: 'egress.groups',
+    broken: ({ egress }) => !reads(() => groupRules(egress)),
+    words:
+      'egress.groups must hold rules separated by commas: names, *.name, addresses or CIDR blocks, with :port where it is not 80 and 443',
+  },
+  {
+    key: 'egress.allow',
+    broken: ({ egress }) => !reads(() => serverLayer({ ...egress, deny: [] })),
+    words:
+      'egress.allow must hold rules: a name, *.name, an address, a CIDR block or @group, with or without :port',
+  },
+  {
+    key: 'egress.deny',
+    broken: ({ egress }) => !reads(() => serverLayer({ ...egress, allow: [] })),
+    words:
+      'egress.deny must hold rules: a name, *.name, an address, a CIDR block or @group, with or without :port',
+  },
+  {
+    key: 'egress.default_policy.default',
+    broken: ({ egress, pool }) =>
+      egress.default_policy.default !== 'none' && (!egress.enabled || pool.enabled),
+    words: 'egress.default_policy.default must be none while egress.enabled is false or pool.enabled is true',
+  },
+  {
+    key: 'egress.default_policy.allow',
+    broken: ({ egress }) => !reads(() => defaultPolicyRules(egress)),
+    words:
+      'egress.default_policy must hold rules: a name, *.name, an address, a CIDR block or @group, with or without :port',
+  },
+  {
+    key: 'egress.resolver',
+    broken: ({ egress }) => !egress.resolver.every((address) => isIP(address) !== 0),
+    words: 'egress.resolver must hold addresses, such as 192.0.2.53',
+  },
+  {
     key: 'providers.userspace.runner_path',
     broken: ({ providers: { userspace } }) => userspace.runner === 'auto' && userspace.runner_path !== '',
     words: 'providers.userspace.runner_path requires providers.userspace.runner',
@@ -100,9 +144,23 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-function isDatabaseUrl(url: string): boolean {
+const isDatabaseUrl = (url: string) => reads(() => parseAddress(url));
+
+const defaultPolicyRules = (egress: EgressConfig) => {
+  const { allow, deny } = egress.default_policy;
+  checkPolicy({ allow, deny }, ruleOptions(egress));
+};
+
+/** A group names no other group. */
+const groupRules = (egress: EgressConfig) =>
+  Object.keys(egress.groups).map((name) =>
+    parseRules([`@${name}`], 'allow', { ...ruleOptions(egress), wideAllowed: true }),
+  );
+
+/** False where it throws a `ServiceError`. */
+function reads(read: () => unknown): boolean {
   try {
-    parseAddress(url);
+    read();
     return true;
   } catch (error) {
     if (error instanceof ServiceError) return false;

@@ -8,6 +8,7 @@ import type { Boot, Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import type { PullReports } from '../domain/pull-report.ts';
 import { replicaUrl } from '../domain/replica-url.ts';
 import { type SteadyClock, steadyClock } from '../domain/steady-clock.ts';
+import type { Egress, EgressDeps } from '../egress/egress.ts';
 import type { EventWriter } from '../events/batch-writer.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { ProviderSet, RemoteProviders } from '../providers/provider.ts';
@@ -27,6 +28,7 @@ import { controlSettings, ownerLimits } from './records/settings.ts';
 import { AgentDeadlines } from './runtime/agent-deadlines.ts';
 import { configPrint } from './runtime/config-print.ts';
 import { Destroyer } from './runtime/destroy.ts';
+import { EgressGates } from './runtime/egress-gates.ts';
 import { InFlightSpawns } from './runtime/in-flight-spawns.ts';
 import { LivenessChecker } from './runtime/liveness.ts';
 import { OpenOutcomes } from './runtime/open-outcomes.ts';
@@ -34,7 +36,7 @@ import { Probes } from './runtime/probes.ts';
 import { Replicas } from './runtime/replicas.ts';
 import { Roles } from './runtime/roles.ts';
 import { rollbackSpawn } from './runtime/rollback.ts';
-import { runtimes as runtimesOf } from './runtime/runtimes.ts';
+import { runtimes as runtimesOf, type Runtime as SandboxRuntime } from './runtime/runtimes.ts';
 import { uniqueRuntimes } from './runtime/unique-runtimes.ts';
 import { requirePoolHost } from './spawn/choose.ts';
 import { fleetOf } from './workers/fleet.ts';
@@ -68,6 +70,8 @@ export interface ControlDeps {
   pulls?: PullReports | undefined;
   /** The image store of this machine; absent where no provider runs its images. */
   images?: MachineImages | undefined;
+  /** Opens the gates of sandboxes with an egress policy; absent: nothing can be dialed. */
+  openEgress?: ((hooks: Pick<EgressDeps, 'clock' | 'onEvent'>) => Egress) | undefined;
   /** Calls other workers; absent: there are none. */
   remote?: RemoteProviders | undefined;
   host: { cpus: number; memoryMb?: number; hostname?: string; kernel?: string };
@@ -132,7 +136,8 @@ function replicasOf(
 }
 
 /** What sandboxes run on, and how they are reached and ended. */
-export function buildRuntime({ config, remote, host, version, logger }: ControlDeps, foundation: Foundation) {
+export function buildRuntime(deps: ControlDeps, foundation: Foundation) {
+  const { config, remote, host, version, logger } = deps;
   const { replica, replicas, roles, clock, store, providers, settings, publisher, find } = foundation;
   const { sandboxes, workers, pool } = store;
   const fleet = fleetOf({ config, store, providers, remote, host, version, clock, logger });
@@ -146,6 +151,8 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
     remote: remoteRuntimes({ workers, sandboxes, fleet, remote, clock, spawnWaitMs: settings.spawnWaitMs }),
   });
   const sessions = new Sessions({ clock, attach: runtimes.attach });
+  const { egress, gates } = egressOf(deps, foundation, sessions);
+  settings.opensEgress = egress !== undefined;
   const deadlines = new AgentDeadlines({ sessions, clock, logger });
   const spawns = new InFlightSpawns();
   const destroyer = new Destroyer({
@@ -199,5 +206,21 @@ export function buildRuntime({ config, remote, host, version, logger }: ControlD
     probes,
     remoteStatus,
     reaper,
+    egress,
+    gates,
   };
+}
+
+/** Outgoing connections of sandboxes, and the gates that keep them open. */
+function egressOf(
+  { config, openEgress, logger }: ControlDeps,
+  { clock, store, publisher }: Foundation,
+  sessions: Sessions<SandboxRuntime>,
+) {
+  const settings = config.current().egress;
+  const egress = openEgress?.({ clock, onEvent: (event) => gates.noted(event) });
+  const { sandboxes, quotas } = store;
+  const parts = { sandboxes, quotas, sessions, publisher, clock, logger };
+  const gates: EgressGates = new EgressGates({ egress, config: settings, ...parts });
+  return { egress, gates };
 }

@@ -22,6 +22,7 @@ export function buildSpawning(
   const { sandboxes, templates, warm, workers, idempotency } = store;
   const { fleet, sessions, deadlines, spawns, probes, runtimes, rollback, destroyer, reaper, openOutcomes } =
     runtime;
+  const { gates } = runtime;
   const prewarm = new Prewarm({
     replica,
     replicas,
@@ -77,6 +78,7 @@ export function buildSpawning(
     deadlines,
     runtimes,
     rollback,
+    egress: gates,
     destroyer,
     openOutcomes,
     publisher,
@@ -91,13 +93,14 @@ export function buildSpawning(
 /** A queue that learns of every ended sandbox and every ended VM of the pool, since both free capacity. */
 function spawnQueue(
   foundation: Foundation,
-  { vms }: Runtime,
+  { vms, gates }: Runtime,
   orders: SpawnOrders,
   logger: Logger,
 ): SpawnQueue {
   const { publisher, settings } = foundation;
   const queue = emptyQueue(foundation, orders, logger);
-  publisher.onEnd(({ owner_id, data }) => {
+  publisher.onEnd(({ sandbox_id, owner_id, data }) => {
+    if (sandbox_id !== undefined) gates.close(sandbox_id);
     // With `auto`, a spawn that waits for one provider may run on another worker's provider of another kind.
     if (data?.worker_id !== LOCAL_WORKER && settings.defaultProvider === 'auto') queue.limitsChanged();
     const provider = typeof data?.provider === 'string' ? data.provider : undefined;

@@ -3,6 +3,7 @@ import { KeyedLock } from '../domain/keyed-lock.ts';
 import { replicaUrl } from '../domain/replica-url.ts';
 import { formatTemplateKey, type TemplateKey } from '../domain/template-key.ts';
 import { EventFeed } from '../events/feed.ts';
+import { egressPolicies } from './access/egress.ts';
 import { files } from './access/files.ts';
 import { logs } from './access/logs.ts';
 import { previews } from './access/previews.ts';
@@ -24,6 +25,7 @@ import { Housekeeping } from './maintenance/housekeeping.ts';
 import { Reconciler } from './maintenance/reconcile.ts';
 import { RuntimeWatch } from './maintenance/runtime-watch.ts';
 import { SharedClock } from './maintenance/shared-clock.ts';
+import { stopAll } from './maintenance/stop-all.ts';
 import { metricViews } from './metrics/metric-views.ts';
 import { reportPull } from './metrics/pull-reports.ts';
 import { Instruments } from './metrics/readings.ts';
@@ -128,7 +130,7 @@ function timekeeperOf(
 function buildInterface(
   deps: ControlDeps,
   foundation: Foundation,
-  { access, runtimes, probes, fleet, deadlines, destroyer, remoteStatus, reaper }: Runtime,
+  { access, runtimes, probes, fleet, deadlines, destroyer, remoteStatus, reaper, egress, gates }: Runtime,
   { prewarm, queue, spawner }: Spawning,
   { rates, audit, keyRing, work, timekeeper }: BackgroundParts,
 ): ControlPlane {
@@ -152,7 +154,10 @@ function buildInterface(
     const ready = await prewarm.readyNow();
     return (template: TemplateKey) => ready(formatTemplateKey(template));
   };
-  const quotaChanged = (owner_id: string) => queue.quotaChanged(owner_id);
+  const quotaChanged = (owner_id: string) => {
+    queue.quotaChanged(owner_id);
+    void gates.ownerChanged(owner_id);
+  };
   // The settings have registered before it, so waiting spawns meet the new limits.
   config.onChange(() => queue.limitsChanged());
   const instruments = new Instruments({
@@ -196,6 +201,16 @@ function buildInterface(
     exec: execs({ access, publisher, log: execLog, find, settings, ids, clock }),
     logs: logs({ access, clock }),
     previews: previews({ server: config.current().server, store, runtimes, access, clock }),
+    egress: egressPolicies({
+      settings,
+      egress,
+      gates,
+      find,
+      sandboxes,
+      changes: new KeyedLock(),
+      publisher,
+      clock,
+    }),
     files: files({ access, publisher }),
     templates: templateViews({
       templates,
@@ -218,7 +233,16 @@ function buildInterface(
       redact,
     }),
     events,
-    metrics: metricViews({ metrics, instruments, shared: store.shared, config, version, redact, recentLogs }),
+    metrics: metricViews({
+      metrics,
+      instruments,
+      shared: store.shared,
+      config,
+      version,
+      redact,
+      recentLogs,
+      egress: gates,
+    }),
     snapshots: snapshotViews({ providers }),
     images: imageViews({
       images: deps.images,
@@ -252,16 +276,13 @@ function buildInterface(
     rates,
     audit,
     ledger,
-    start: () => {
+    start: async () => {
       queue.start();
-      return work.start();
+      await work.start();
+      await gates.start();
     },
     listening: (address) => replicas.reachedAt(replicaUrl(config.current().server, host.hostname, address)),
     drain: () => queue.close(),
-    stop: () => {
-      const queueStopped = queue.stop();
-      feed.close();
-      return queueStopped.then(() => work.stop()).finally(() => execLog.close());
-    },
+    stop: () => stopAll({ queue, feed, gates, work, execLog }),
   };
 }

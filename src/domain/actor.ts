@@ -4,6 +4,7 @@ import type { EndReason } from '../schema/sandbox.ts';
 /** Additions are allowed, removals are not: stored records keep what they name. */
 export const SYSTEM_CAUSES = [
   'disconnected',
+  'egress',
   'expired',
   'health',
   'image',

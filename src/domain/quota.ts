@@ -37,6 +37,7 @@ export function quotaOf(owner_id: string, request: QuotaRequest, now: string): Q
     max_sandboxes: request.max_sandboxes ?? 0,
     max_ttl: duration('max_ttl'),
     max_exec_timeout: duration('max_exec_timeout'),
+    ...(request.egress !== undefined && { egress: request.egress }),
     created_at: now,
     updated_at: now,
   };

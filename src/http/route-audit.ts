@@ -11,6 +11,7 @@ export type RouteAudit = 'kept' | 'frequent' | 'inside' | 'never';
 /** Calls that are not reads and change nothing that anybody asks about later. */
 export const UNAUDITED: Readonly<Partial<Record<RouteId, string>>> = {
   admitSandbox: 'a dry run: it creates nothing',
+  checkEgress: 'a dry run: it connects to nothing',
   workerHeartbeat: 'every worker sends one every few seconds; changes of its state are events',
   renewLease:
     'every worker sends one for each of its sandboxes; a lost lease ends the sandbox, which is an event',

@@ -111,7 +111,7 @@ export function defineRoute<
     handler: route.handler,
     scope: scopeOf(route, place.method),
     ...place,
-    owned: /^\/(?:sandboxes|events|templates|quotas\/\{)/.test(place.path),
+    owned: /^\/(?:sandboxes|egress\/check|events|templates|quotas\/\{)/.test(place.path),
     audited: routeAudit(route.id),
   };
 }

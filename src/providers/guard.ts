@@ -96,12 +96,14 @@ function traitsOf({
   label,
   capabilities,
   hasNetwork,
+  hasEgress = false,
   hostsPools = false,
   namesAreGiven = false,
 }: Provider) {
   return {
     kind,
     capabilities,
+    hasEgress,
     hostsPools,
     namesAreGiven,
     ...(label !== undefined && { label }),

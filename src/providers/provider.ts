@@ -118,6 +118,8 @@ export interface Provider {
   readonly capabilities: readonly Capability[];
   /** False if its sandboxes never reach a network; absent if unknown. */
   readonly hasNetwork?: boolean;
+  /** Whether programs of its sandboxes can reach out through the session, under an egress policy; absent: no. */
+  readonly hasEgress?: boolean;
   /** Whether it can create VMs of a pool. */
   readonly hostsPools?: boolean;
   /** Whether an external service assigns runtime ids, which may then repeat. */

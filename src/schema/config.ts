@@ -7,6 +7,7 @@ import { type Static, Type } from 'typebox';
 import { CustomConfig, HostedConfig } from './config-backends.ts';
 import { ContainerConfig } from './config-container.ts';
 import { DatabaseConfig } from './config-database.ts';
+import { EgressConfig } from './config-egress.ts';
 import { ImagesConfig } from './config-images.ts';
 import {
   choice,
@@ -244,6 +245,7 @@ export const Config = section('svc configuration', {
     }),
   }),
   images: ImagesConfig,
+  egress: EgressConfig,
   providers: section('The providers that run sandboxes.', {
     default: choice(
       ['auto', 'container', 'userspace', 'microvm', 'hosted', 'custom'],

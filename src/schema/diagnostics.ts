@@ -205,6 +205,10 @@ export const Diagnostics = Type.Object(
     limits: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
       description: 'Configured limits by key.',
     }),
+    egress: Type.Record(Type.String(), count, {
+      description:
+        'Held for sandboxes with an egress policy: gates, connections, looked-up names, lines of logs. Empty while egress.enabled is false.',
+    }),
     remediation: Type.Record(Type.String(), Type.String(), {
       description: 'The document to read first for each topic.',
     }),

@@ -27,6 +27,10 @@ export const EVENT_TYPES = [
   'image.failed',
   'image.imported',
   'image.removed',
+  'egress.denied',
+  'egress.allowed',
+  'egress.limited',
+  'egress.changed',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

@@ -134,6 +134,20 @@ export const METRICS = {
     help: 'Prewarmed sandboxes: made, failed to start, or evicted to make room for a spawn.',
     labels: ['outcome'],
   },
+  svc_egress_connections_total: {
+    type: 'counter',
+    help: 'Connections and plain HTTP requests of sandboxes with an egress policy.',
+    labels: ['decision'],
+  },
+  svc_egress_bytes_total: {
+    type: 'counter',
+    help: 'Bytes of these connections.',
+    labels: ['direction'],
+  },
+  svc_egress_open_connections: {
+    type: 'gauge',
+    help: 'Open connections of sandboxes with an egress policy.',
+  },
   svc_image_pulls_total: {
     type: 'counter',
     help: 'Pulls of images for spawns and calls: pulled, unchanged (the store had what the tag leads to), or failed.',

@@ -2,6 +2,7 @@
 // default everywhere except in a usage, which shows effective limits: there they mean unlimited.
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
+import { EgressCeiling } from './egress.ts';
 import { Cursor, duration } from './text-rules.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000, description });
@@ -11,6 +12,7 @@ export const QuotaRequest = Type.Object(
     max_sandboxes: Type.Optional(count('Maximum number of active sandboxes; 0 inherits the default.')),
     max_ttl: Type.Optional(duration('Maximum lifetime of a sandbox; 0s inherits the default.')),
     max_exec_timeout: Type.Optional(duration('Maximum timeout of an exec; 0s inherits the default.')),
+    egress: Type.Optional(EgressCeiling),
   },
   { $id: 'QuotaRequest', additionalProperties: false },
 );
@@ -22,6 +24,7 @@ export const Quota = Type.Object(
     max_sandboxes: Type.Integer(),
     max_ttl: Type.String(),
     max_exec_timeout: Type.String(),
+    egress: Type.Optional(EgressCeiling),
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
   },

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { actorField } from './actor.ts';
 import { WORKER_ID } from './config-kinds.ts';
 import { DESCRIBED, described } from './described.ts';
+import { EgressPolicy, EgressSummary } from './egress.ts';
 import { PULL_POLICIES } from './image-policy.ts';
 import { SANDBOX_STATES } from './sandbox-states.ts';
 import { Cursor, duration, EnvValue, Image, Owner, PositiveDuration } from './text-rules.ts';
@@ -97,6 +98,7 @@ export const SpawnRequest = Type.Object(
         description: 'Template for the values that are omitted here; cannot be combined with image.',
       }),
     ),
+    egress: Type.Optional(EgressPolicy),
     ...placement,
     pull: Type.Optional(Pull),
     strict: Type.Optional(
@@ -139,6 +141,7 @@ export const Sandbox = Type.Object(
     preview_domain: Type.Optional(
       Type.String({ description: 'Domain of its port previews: <port>-<id>.<preview_domain>.' }),
     ),
+    egress: Type.Optional(EgressSummary),
     ended_at: Type.Optional(Type.String({ format: 'date-time' })),
     end_reason: Type.Optional(Type.Enum([...END_REASONS])),
     created_by: actorField('Who spawned it'),

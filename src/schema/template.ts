@@ -1,12 +1,13 @@
 // Templates (docs/design/api.md#templates): named sources of sandboxes. `env` values are masked in responses.
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
+import { EgressPolicy } from './egress.ts';
 import { PULL_POLICIES } from './image-policy.ts';
 import { Env, Metadata, SpawnRequest } from './sandbox.ts';
 import { CommandLine, Cursor, Image } from './text-rules.ts';
 
 const { image: _image, template: _template, ...overrides } = SpawnRequest.properties;
-const { provider, memory_mb, vcpus, ttl, network, worker_id, worker_labels, pull } = overrides;
+const { provider, memory_mb, vcpus, ttl, network, egress, worker_id, worker_labels, pull } = overrides;
 
 export const TEMPLATE_NAME = '^[a-z0-9][a-z0-9._-]{0,62}$';
 
@@ -26,6 +27,7 @@ const facts = {
   vcpus,
   ttl,
   network,
+  egress,
   worker_id,
   worker_labels,
   pull,
@@ -81,6 +83,7 @@ export const Template = Type.Object(
     vcpus: Type.Integer(),
     ttl: Type.String(),
     network: Type.Optional(Type.Enum(['default', 'none'])),
+    egress: Type.Optional(EgressPolicy),
     pull: Type.Optional(
       Type.Enum([...PULL_POLICIES], {
         description: 'Whether spawns from it pull the image; absent: as images.pull says.',

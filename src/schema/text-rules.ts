@@ -116,3 +116,24 @@ export const Cursor = named('Cursor', {
   pattern: '^[A-Za-z0-9_-]{35,}$',
   description: 'The X-Next-Cursor header of the previous page, unchanged. Clients must not build cursors.',
 });
+
+/** Two labels or more of 15 characters at most; no `--`, which could be an invalid name by IDNA, and none of our own names. */
+const NAME = '(?:[a-z0-9](?:-?[a-z0-9]){0,7}\\.){1,3}(?:com|net|org|dev|io|example)';
+const OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
+const IPV4 = `(?:${OCTET}\\.){3}${OCTET}`;
+const PORT = '(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])';
+
+export const EgressRule = named('EgressRule', {
+  pattern: `^(?:(?:\\*\\.)?${NAME}|${IPV4}(?:/(?:[12]?[0-9]|3[0-2]))?|\\*)(?::(?:${PORT}|\\*))?$`,
+  description:
+    'A name, *.name, *, an address or a CIDR block, with :port, :from-to or :*; IPv6 in brackets; or @group. The pattern shows common forms.',
+});
+export const EgressTarget = named('EgressTarget', {
+  pattern: `^(?:${NAME}|${IPV4})$`,
+  description: 'A name or an address, as a program would connect to it. The pattern shows common forms.',
+});
+
+export const ByteRate = named('ByteRate', {
+  pattern: '^[1-9][0-9]{0,5}(?:B|KiB|MiB|GiB)/s$',
+  description: 'Bytes a second: 500KiB/s, 20MiB/s.',
+});

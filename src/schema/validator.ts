@@ -11,6 +11,8 @@ const ajv = new Ajv({
   formats: { 'date-time': true },
   // The first problem is enough, and a hostile value cannot make a long list of them.
   allErrors: false,
+  // A body may also be a part of another one.
+  addUsedSchema: false,
   // Gives the rule beside the problem.
   verbose: true,
 });

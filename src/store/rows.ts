@@ -1,7 +1,9 @@
 // Between records and table rows. Maps of strings are stored as arrays of [key, value] pairs in the JSON that
 // JSON.stringify writes: equal pairs are equal text, which is what the metadata filter compares.
+import type { EgressCeiling, SandboxEgress } from '../schema/egress.ts';
 import type { Event, EventDraft } from '../schema/event.ts';
 import type { KeyScope } from '../schema/key.ts';
+import type { Quota } from '../schema/quota.ts';
 import { damaged } from './failures.ts';
 import type { KeyRecord } from './seam/keys.ts';
 import type { PrewarmedRecord } from './seam/prewarmed.ts';
@@ -33,6 +35,7 @@ export const SANDBOX_COLUMNS = [
   'uid',
   'warnings',
   'replica_id',
+  'egress',
 ] as const satisfies readonly (keyof SandboxRecord)[];
 
 export const PATCHED_COLUMNS = [
@@ -48,6 +51,7 @@ export const PATCHED_COLUMNS = [
   'end_reason',
   'ended_by',
   'warnings',
+  'egress',
 ] as const satisfies readonly (keyof SandboxPatch)[];
 
 type Optional =
@@ -64,8 +68,10 @@ type Optional =
   | 'replica_id';
 type Maps = 'metadata' | 'env';
 
-export type SandboxRow = Omit<SandboxRecord, Optional | Maps | 'warnings'> &
-  Record<Maps | 'warnings', string> & { [K in Optional]: Exclude<SandboxRecord[K], undefined> | null };
+export type SandboxRow = Omit<SandboxRecord, Optional | Maps | 'warnings' | 'egress'> &
+  Record<Maps | 'warnings', string> & { egress: string | null } & {
+    [K in Optional]: Exclude<SandboxRecord[K], undefined> | null;
+  };
 
 export function toSandboxRow(record: SandboxRecord): SandboxRow {
   return {
@@ -84,15 +90,17 @@ export function toSandboxRow(record: SandboxRecord): SandboxRow {
     uid: record.uid ?? null,
     warnings: toList(record.warnings),
     replica_id: record.replica_id ?? null,
+    egress: toJson(record.egress),
   };
 }
 
 /** The columns that a transition sets. An empty `replica_id` becomes null, because null leaves a column as it was. */
 export function patchedRow({ patch, replica_id }: Pick<Transition, 'patch' | 'replica_id'>) {
-  const { warnings, ...plain } = patch;
+  const { warnings, egress, ...plain } = patch;
   return {
     ...plain,
     ...(warnings !== undefined && { warnings: toList(warnings) }),
+    ...(egress !== undefined && { egress: toJson(egress) }),
     ...(replica_id !== undefined && { replica_id: replica_id ?? '' }),
   };
 }
@@ -127,6 +135,7 @@ export function fromSandboxRow(row: SandboxRow): SandboxRecord {
   if (row.vm_id !== null) record.vm_id = row.vm_id;
   if (row.uid !== null) record.uid = row.uid;
   if (row.replica_id !== null) record.replica_id = row.replica_id;
+  if (row.egress !== null) record.egress = parse(row.egress) as SandboxEgress;
   if (row.warnings !== NOTHING) record.warnings = parse(row.warnings) as string[];
   return record;
 }
@@ -206,6 +215,18 @@ export function fromPrewarmedRow({
     warnings: parse(warnings) as string[],
   };
 }
+
+/** A quota as a row of its own table: the policy is JSON. */
+export type QuotaRow = Omit<Quota, 'egress'> & { egress: string | null };
+
+export const toQuotaRow = (quota: Quota): QuotaRow => ({ ...quota, egress: toJson(quota.egress) });
+
+export function fromQuotaRow({ egress, ...quota }: QuotaRow): Quota {
+  return egress === null ? quota : { ...quota, egress: parse(egress) as EgressCeiling };
+}
+
+export const toJson = (value: object | undefined): string | null =>
+  value === undefined ? null : JSON.stringify(value);
 
 const NOTHING = '[]';
 

@@ -8,6 +8,7 @@
 // Events get their ids from the store, in an order in which no reader of `events.since` misses one. Methods give events
 // back without ids, as drafts that are committed; the caller delivers them.
 import type { AdmissionDecision, AdmissionLimits, AdmissionRequest } from '../domain/admission.ts';
+import type { SandboxEgress } from '../schema/egress.ts';
 import type { EventDraft } from '../schema/event.ts';
 import type { Quota } from '../schema/quota.ts';
 import type { EndReason } from '../schema/sandbox.ts';
@@ -70,6 +71,8 @@ export interface SandboxRecord {
   readonly warnings?: readonly string[];
   /** The replica that is starting or ending it; absent at rest, and in rows of an earlier version. */
   readonly replica_id?: string;
+  /** Its egress policy, from `running` on; absent: it has the network of its provider. */
+  readonly egress?: SandboxEgress;
 }
 
 /** A row, and the quota of its owner if there is one. */
@@ -142,6 +145,7 @@ export type SandboxPatch = Partial<
     | 'epoch'
     | 'image'
     | 'image_digest'
+    | 'egress'
     | 'memory_mb'
     | 'vcpus'
     | 'runtime_id'

@@ -85,12 +85,14 @@ const LOOK: RouteId[] = [
     'listWorkers',
     'getWorker',
   ] as const),
+  'egressGroups',
   ...(['listProviders', 'getProvider', 'metrics', 'metricsText', 'diagnostics'] as const),
 ];
 const SEE: RouteId[] = [
   ...(['admitSandbox', 'listSandboxes', 'getSandbox', 'listExecs', 'getExec', 'execOutput'] as const),
   ...(['sandboxLogs', 'readFile', 'listFiles', 'statFile', 'globFiles', 'listTemplates'] as const),
   ...(['getTemplate', 'getQuota', 'quotaUsage', 'events'] as const),
+  ...(['checkEgress', 'getEgress', 'egressLog', 'suggestEgress'] as const),
 ];
 const DO: RouteId[] = [
   ...([
@@ -102,7 +104,7 @@ const DO: RouteId[] = [
   ] as const),
   ...(['exec', 'execSocket', 'signalExec', 'createPreview', 'writeFile', 'putFile', 'removeFile'] as const),
   ...(['moveFile', 'chmodFile', 'makeDirectory', 'createTemplate', 'updateTemplate'] as const),
-  ...(['deleteTemplate', 'spawnTemplate'] as const),
+  ...(['deleteTemplate', 'spawnTemplate', 'putEgress'] as const),
 ];
 const QUOTA: RouteId[] = ['putQuota', 'deleteQuota'];
 

@@ -18,6 +18,7 @@ export function testConfig(given: Partially<Config> = {}): Config {
       logging: { format: 'json' },
       pool: {},
       images: { path: '/nowhere' },
+      egress: { default_policy: {} },
       worker: { tls: {} },
     },
     providers: {

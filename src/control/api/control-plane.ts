@@ -3,6 +3,7 @@ import type { ByteLedger } from '../../domain/byte-ledger.ts';
 import type { AdmissionDecision } from '../../schema/admission.ts';
 import type { ExtendRequest, Sandbox, SandboxListQuery, SpawnRequest } from '../../schema/sandbox.ts';
 import type { Caller } from './caller.ts';
+import type { EgressPolicies } from './egress.ts';
 import type { EventViews } from './events.ts';
 import type { Execs, Logs } from './execs.ts';
 import type { Files } from './files.ts';
@@ -49,6 +50,7 @@ export interface ControlPlane {
   exec: Execs;
   logs: Logs;
   previews: Previews;
+  egress: EgressPolicies;
   files: Files;
   templates: Templates;
   quotas: Quotas;

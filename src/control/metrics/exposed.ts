@@ -1,4 +1,5 @@
 // Converts readings to Prometheus gauges, and to the counters that are counted elsewhere.
+import type { EgressCounters } from '../../egress/egress.ts';
 import type { MetricsBody } from '../../schema/diagnostics.ts';
 import type { GaugeName } from '../../schema/metric.ts';
 import { ROLES } from '../../store/seam/replicas.ts';
@@ -124,3 +125,11 @@ const plain = (value: number) => [{ labels: {}, value }];
 /** One sample for each value of a family with one label. */
 export const by = <L extends string>(label: L, values: Record<string, number>) =>
   Object.entries(values).map(([name, value]) => ({ labels: { [label]: name } as Record<L, string>, value }));
+
+/** What is counted in this process. */
+export function exposeEgress(metrics: Metrics, counters: EgressCounters): void {
+  const { allowed, denied, failed, open, sent_bytes: sent, received_bytes: received } = counters;
+  metrics.setTotals('svc_egress_connections_total', by('decision', { allowed, denied, failed }));
+  metrics.setTotals('svc_egress_bytes_total', by('direction', { sent, received }));
+  metrics.set('svc_egress_open_connections', plain(open));
+}

@@ -1,10 +1,11 @@
 // /metrics, /metrics/prometheus and /diagnostics (docs/design/api.md#health-and-metrics).
 import type { LiveConfig } from '../../domain/live-config.ts';
+import type { EgressCounters } from '../../egress/egress.ts';
 import type { Diagnostics } from '../../schema/diagnostics.ts';
 import { REMEDIATION } from '../../schema/remediation.ts';
 import type { SharedDatabase } from '../../store/seam/shared-database.ts';
 import type { MetricViews } from '../api/system.ts';
-import { by, exposeReadings } from './exposed.ts';
+import { by, exposeEgress, exposeReadings } from './exposed.ts';
 import type { Metrics } from './metrics.ts';
 import type { Instruments } from './readings.ts';
 
@@ -15,6 +16,8 @@ export interface MetricViewDeps {
   shared: SharedDatabase | undefined;
   config: LiveConfig;
   version: string;
+  /** Connections of sandboxes with an egress policy. */
+  egress: { totals(): EgressCounters; sizes(): Readonly<Record<string, number>> };
   /** Masks secrets. */
   redact(value: unknown): unknown;
   /** The newest log lines, redacted. */
@@ -33,6 +36,7 @@ export function metricViews(deps: MetricViewDeps): MetricViews {
       const readings = await instruments.read().catch(() => undefined);
       exposeReadings(metrics, readings);
       if (shared) metrics.setTotals('svc_database_retries_total', by('outcome', shared.repetitions()));
+      exposeEgress(metrics, deps.egress.totals());
       return metrics.text();
     },
     diagnostics: async ({ logs }) => {
@@ -48,11 +52,12 @@ export function metricViews(deps: MetricViewDeps): MetricViews {
   };
 }
 
-function facts({ version, ...deps }: MetricViewDeps): Pick<Diagnostics, 'build' | 'limits'> {
+function facts({ version, ...deps }: MetricViewDeps): Pick<Diagnostics, 'build' | 'limits' | 'egress'> {
   const { platform, arch } = process;
   const { defaults, server, database } = deps.config.current();
   return {
     build: { version, node: process.version, platform, arch },
+    egress: { ...deps.egress.sizes() },
     limits: {
       ...numbered('defaults', defaults),
       ...numbered('server', server, ['body_limit', 'max_json_file', 'max_file_size', 'shutdown_timeout']),

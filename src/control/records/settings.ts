@@ -6,6 +6,7 @@ import type { LiveConfig } from '../../domain/live-config.ts';
 import type { PoolLimits } from '../../domain/pool.ts';
 import { effectiveLimits, type OwnerLimits } from '../../domain/quota.ts';
 import type { Config } from '../../schema/config.ts';
+import type { EgressConfig } from '../../schema/config-egress.ts';
 import type { PullPolicy } from '../../schema/image-policy.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { QuotaStore } from '../../store/seam/quotas.ts';
@@ -21,6 +22,10 @@ export interface Settings extends ViewSettings, Limits {
   pull: PullPolicy;
   /** Owners who may use images that were pulled with credentials; `*` for all. */
   privateOwners: readonly string[];
+  /** Egress policies. */
+  egress: EgressConfig;
+  /** Whether this process opens connections for sandboxes; set with the parts that do. */
+  opensEgress?: boolean;
   /** How long a spawn waits for a pull. */
   spawnWaitMs: number;
   /** Whether a spawn is strict that does not say. */
@@ -64,7 +69,7 @@ export interface QueueSettings {
 
 /** Throws `bad_request` for a duration that the configuration loader would have rejected. */
 export function controlSettings(config: LiveConfig): Settings {
-  const { server, auth, audit, defaults, database, images, providers, pool } = config.current();
+  const { server, auth, audit, defaults, database, egress, images, providers, pool } = config.current();
   let limits = limitsFrom(defaults);
   config.onChange((next) => {
     limits = limitsFrom(next.defaults);
@@ -80,6 +85,7 @@ export function controlSettings(config: LiveConfig): Settings {
     image,
     pull: images.pull,
     privateOwners: images.private_owners,
+    egress,
     spawnWaitMs: parseDuration(images.spawn_wait, 'images.spawn_wait'),
     strict: defaults.strict,
     memory_mb,

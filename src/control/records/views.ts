@@ -1,4 +1,5 @@
 // Records as the API shows them. `env` never leaves; `runtime_id` is for admin keys.
+import { egressSummary } from '../../domain/egress/layers.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxRecord } from '../../store/store.ts';
@@ -51,6 +52,8 @@ function plainView(from: Sandbox | SandboxRecord): Sandbox {
   if (from.image_digest !== undefined) view.image_digest = from.image_digest;
   if (from.owner_id !== undefined) view.owner_id = from.owner_id;
   if (from.template !== undefined) view.template = from.template;
+  if (from.egress !== undefined)
+    view.egress = 'allow_count' in from.egress ? from.egress : egressSummary(from.egress);
   if (from.ended_at !== undefined) view.ended_at = from.ended_at;
   if (from.end_reason !== undefined) view.end_reason = from.end_reason;
   if (from.created_by !== undefined) view.created_by = from.created_by;

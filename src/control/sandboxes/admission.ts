@@ -24,6 +24,7 @@ import type { SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LimitsOf, QueueSettings, Settings } from '../records/settings.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
+import { type EgressWish, egressWish } from '../spawn/egress.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from '../spawn/plan.ts';
 import { placementOf, refuseLocally } from '../spawn/reserve.ts';
 import { type FullRequest, withTemplate } from '../spawn/template-request.ts';
@@ -62,7 +63,9 @@ async function decided(deps: AdmissionDeps, request: SpawnRequest, caller: Calle
   const full = await withTemplate(deps.templates, request, spawnOwner(request, caller, settings));
   const queue = { ...settings.queue, ...(await deps.queue.stats()) };
   const asksNetwork = request.network === 'default';
-  const { wanted, limits, others, plan: first } = await questionOf(deps, { ...full, asksNetwork }, caller);
+  const egress = egressWish(request, full.template, settings);
+  const asked = { ...full, asksNetwork, egress };
+  const { wanted, limits, others, plan: first } = await questionOf(deps, asked, caller);
   const decision = await sandboxes.admission(wanted, limits);
   if (!isPlaceless(decision)) return { ...shown(wanted.provider, decision, queue), plan: first };
   let best = { provider: wanted.provider, decision };
@@ -82,7 +85,15 @@ async function decided(deps: AdmissionDeps, request: SpawnRequest, caller: Calle
 /** What the store is to decide; `others` are the providers to try next. */
 async function questionOf(
   deps: AdmissionDeps,
-  { request, setup, asksNetwork }: FullRequest & { asksNetwork: boolean },
+  {
+    request,
+    setup,
+    asksNetwork,
+    egress,
+  }: FullRequest & {
+    asksNetwork: boolean;
+    egress: EgressWish | undefined;
+  },
   caller: Caller,
 ): Promise<{
   wanted: AdmissionRequest;
@@ -96,14 +107,24 @@ async function questionOf(
   try {
     const provider = await chooseProvider(deps, request.provider);
     const names = { id: '', ...(settings.pool && { vm_id: '' }) };
-    const facts = { settings, cpus, provider, limits, setup, asksNetwork, ...names, now: clock.now() };
+    const facts = {
+      settings,
+      cpus,
+      provider,
+      limits,
+      setup,
+      asksNetwork,
+      egress,
+      ...names,
+      now: clock.now(),
+    };
     const plan = planSpawn(request, caller, facts);
     await refuseLocally(deps, plan, provider);
     const placement = placementOf(deps, plan, provider);
     return {
       wanted: requestOfRow(plan.row),
       limits: { ...settings.limits(provider.kind), placement },
-      others: () => alternatives(deps, request.provider, provider),
+      others: async () => (egress ? [] : alternatives(deps, request.provider, provider)),
       plan,
     };
   } catch (error) {

@@ -18,6 +18,7 @@ import type { LimitsOf } from '../records/settings.ts';
 import { sandboxView } from '../records/views.ts';
 import { endOfSpawn, type InFlightSpawn } from '../runtime/in-flight-spawns.ts';
 import { alternatives, type ChooseDeps, chooseProvider, providerOf } from './choose.ts';
+import { type EgressWish, egressWish } from './egress.ts';
 import { otherBody, replayed } from './idempotency.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
 import {
@@ -55,6 +56,8 @@ interface StoredSpawn {
   setup: readonly string[];
   template?: TemplateShape;
   asksNetwork: boolean;
+  /** The policies of the spawn and its template. */
+  egress?: EgressWish;
   provider: ProviderKind;
   caller: Caller;
 }
@@ -80,12 +83,15 @@ export class SpawnOrders {
     const { settings, ids, limitsOf } = this.#deps;
     const owner_id = spawnOwner(short, caller, settings);
     const { request, setup, template } = await withTemplate(this.#deps.templates, short, owner_id);
+    const egress = egressWish(short, template, settings);
     const provider = await chooseProvider(this.#deps, request.provider);
     chose(provider.kind);
     const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
     const asksNetwork = short.network === 'default';
-    const shape = template && templateShape(template);
-    const stored = { request, setup, asksNetwork, provider: provider.kind, caller };
+    // Prewarmed sandboxes started without a policy.
+    const shape = template && !egress ? templateShape(template) : undefined;
+    const asked = { request, setup, asksNetwork, provider: provider.kind, caller };
+    const stored = egress ? { ...asked, egress } : asked;
     const spawn: StoredSpawn = shape ? { ...stored, template: shape } : stored;
     const limits = await limitsOf(owner_id);
     const first = this.#plan(spawn, provider, limits, names);
@@ -175,8 +181,8 @@ export class SpawnOrders {
 
   #plan(spawn: StoredSpawn, provider: Provider, limits: OwnerLimits, names: Names): SpawnPlan {
     const { settings, cpus, clock } = this.#deps;
-    const { request, caller, setup, asksNetwork } = spawn;
-    const facts = { settings, cpus, provider, setup, asksNetwork, limits, now: clock.now() };
+    const { request, caller, setup, asksNetwork, egress } = spawn;
+    const facts = { settings, cpus, provider, setup, asksNetwork, egress, limits, now: clock.now() };
     return planSpawn(request, caller, { ...facts, ...names });
   }
 
@@ -192,12 +198,13 @@ export class SpawnOrders {
 
   /** Reserves with the chosen provider, else with the first other one that has capacity. */
   async #firstWithCapacity<T>(
-    { request }: StoredSpawn,
+    { request, egress }: StoredSpawn,
     chosen: Provider,
     reserve: (provider: Provider) => Promise<Attempt<T>>,
   ): Promise<Attempt<T>> {
     let came = await reserve(chosen);
-    if ('admitted' in came || !isPlaceless(came.denied)) return came;
+    // Other providers are those of workers.
+    if ('admitted' in came || egress || !isPlaceless(came.denied)) return came;
     for (const other of await alternatives(this.#deps, request.provider, chosen)) {
       const next = await reserve(other);
       if ('admitted' in next) return next;

@@ -10,13 +10,16 @@ import { opensPrivate } from '../../domain/private-images.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { lifeMs } from '../../domain/ttl.ts';
 import { demandOf, type WorkerDemand } from '../../domain/worker-demand.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider } from '../../providers/provider.ts';
+import type { SandboxEgress } from '../../schema/egress.ts';
 import type { ImagePolicy } from '../../schema/image-policy.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Settings } from '../records/settings.ts';
 import type { RuntimePlan } from '../runtime/runtimes.ts';
+import { type EgressWish, egressEnv, requireEgress } from './egress.ts';
 
 export interface SpawnPlan extends RuntimePlan {
   warnings: string[];
@@ -24,6 +27,8 @@ export interface SpawnPlan extends RuntimePlan {
   vcpus: number;
   /** Commands that run before the sandbox is `running`. */
   setup: readonly string[];
+  /** Its policy, which the row gets with `running`. */
+  egress?: SandboxEgress | undefined;
   /** What it demands of its worker. */
   demand?: WorkerDemand | undefined;
 }
@@ -36,6 +41,8 @@ export interface PlanFacts {
   setup: readonly string[];
   /** The caller itself requested the default network; a template always names one. */
   asksNetwork?: boolean;
+  /** The policies of the spawn and its template. */
+  egress?: EgressWish | undefined;
   /** Whether it may use images that were pulled with credentials; decided by the caller without. */
   privateImages?: boolean;
   /** The limits of the owner. */
@@ -51,9 +58,12 @@ export interface PlanFacts {
 export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFacts): SpawnPlan {
   const { settings, provider, now } = facts;
   const owner_id = spawnOwner(request, caller, settings);
-  const env = request.env ?? {};
-  checkEnv(env);
+  const given = request.env ?? {};
+  checkEnv(given);
   const isShared = settings.pool !== undefined;
+  const egress = facts.egress && { mode: 'proxy' as const, ...facts.egress };
+  if (egress) requireEgress(provider, { pool: isShared, worker_id: request.worker_id });
+  const env = egress ? egressEnv(settings.egress, given) : given;
   if (isShared) checkShared(request, owner_id, settings);
   else checkNetwork(request, provider);
   const wanted = (isShared ? undefined : request.vcpus) ?? settings.vcpus;
@@ -67,7 +77,7 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
     image: image ?? settings.image,
     memory_mb: (isShared ? undefined : request.memory_mb) ?? settings.memory_mb,
     vcpus,
-    network: request.network ?? 'default',
+    network: egress ? 'none' : (request.network ?? 'default'),
     created_at: new Date(now).toISOString(),
     expires_at: new Date(now + lifeMs(request.ttl, settings.ttlMs, facts.limits)).toISOString(),
     metadata: request.metadata ?? {},
@@ -80,13 +90,14 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   };
   const warnings = [
     ...(isShared ? sharedWarnings(request, row) : vcpuWarning(request.vcpus, vcpus)),
-    ...networkWarning(facts),
+    ...(egress ? [] : networkWarning(facts)),
   ];
   const strict = request.strict ?? settings.strict;
   const image_policy = policyOf(request, settings);
   const private_images = facts.privateImages ?? opensPrivate(settings, caller, owner_id);
   const start = { image, image_policy, private_images, warnings, strict };
-  return { row, ...start, vcpus: wanted, setup: facts.setup, demand: demandOf(request) };
+  const demand = demandOf(egress ? { ...request, worker_id: LOCAL_WORKER } : request);
+  return { row, ...start, vcpus: wanted, setup: facts.setup, egress, demand };
 }
 
 /** The default image stands for what the provider runs by default, also when a template or a client names it. */

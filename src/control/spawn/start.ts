@@ -9,9 +9,11 @@ import type { Started } from '../../providers/provider.ts';
 import type { EventType } from '../../schema/event.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore, Transition } from '../../store/store.ts';
+import { EGRESS_NOTE } from '../records/egress-rules.ts';
 import type { Publisher } from '../records/publish.ts';
 import { sandboxView } from '../records/views.ts';
 import type { AgentDeadlines } from '../runtime/agent-deadlines.ts';
+import type { EgressGates } from '../runtime/egress-gates.ts';
 import { endOfSpawn, isEndByWish } from '../runtime/in-flight-spawns.ts';
 import type { Rollback } from '../runtime/rollback.ts';
 import type { Runtimes } from '../runtime/runtimes.ts';
@@ -27,6 +29,7 @@ export interface StartDeps extends SetupDeps {
   runtimes: Pick<Runtimes, 'create' | 'destroy' | 'capabilities'>;
   deadlines: Pick<AgentDeadlines, 'set'>;
   prewarm: Pick<ReadySandboxes, 'makeRoom'>;
+  egress: Pick<EgressGates, 'open' | 'close'>;
   logger: Logger;
 }
 
@@ -47,12 +50,17 @@ export async function startSandbox(
     // Some backends report a difference only afterwards.
     refuseDifferences(plan.strict, created.warnings);
     type = 'operation.failed';
-    await runSetup(deps, { ...row, runtime_id: created.runtime_id }, plan.setup, signal);
+    const started = { ...row, runtime_id: created.runtime_id };
+    // Setup commands may install packages.
+    if (plan.egress) await deps.egress.open({ ...started, egress: plan.egress }, signal);
+    await runSetup(deps, started, plan.setup, signal);
     const sandbox = await running(deps, plan, created);
     if (sandbox) return sandbox;
+    deps.egress.close(row.id);
     // A replica that knew nothing of this start has ended the row, maybe before the runtime existed.
     if (!signal.aborted) discard(deps, { ...row, runtime_id: created.runtime_id });
   } catch (error) {
+    deps.egress.close(row.id);
     if (!signal.aborted && (await hasEnded(deps, row))) discard(deps, row);
     else if (!signal.aborted) {
       const event = isRefusal(error) ? 'operation.failed' : type;
@@ -101,10 +109,13 @@ async function running(
 ): Promise<Sandbox | undefined> {
   const { row } = plan;
   const { runtime_id, image, image_digest, memory_mb, vcpus } = created;
-  const warnings = keptWarnings([...plan.warnings, ...created.warnings, ...(created.notes ?? [])]);
+  const notes = [...(created.notes ?? []), ...(plan.egress ? [EGRESS_NOTE] : [])];
+  const warnings = keptWarnings([...plan.warnings, ...created.warnings, ...notes]);
   const changed = warnings.length === 0 ? {} : { warnings };
   const digest = image_digest === undefined ? {} : { image_digest };
-  const patch = { state: 'running', runtime_id, image, ...digest, memory_mb, vcpus, ...changed } as const;
+  const policy = plan.egress ? { egress: plan.egress } : {};
+  const facts = { runtime_id, image, ...digest, ...policy, memory_mb, vcpus, ...changed };
+  const patch = { state: 'running', ...facts } as const;
   const after = { ...row, ...patch };
   const change: Transition = {
     id: row.id,

@@ -3,6 +3,7 @@
 import { visibleOwner } from '../../domain/access.ts';
 import { formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { formatDuration } from '../../domain/duration.ts';
+import { checkPolicy, ruleOptions } from '../../domain/egress/layers.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { parseOwner } from '../../domain/owner.ts';
 import { effectiveLimits, parseQuotaOwner, quotaOf } from '../../domain/quota.ts';
@@ -57,6 +58,7 @@ function quotaWrites(deps: QuotasDeps): Pick<Quotas, 'put' | 'delete'> {
   const { quotas, publisher, quotaChanged } = deps;
   return {
     put: async (text, request, caller) => {
+      if (request.egress !== undefined) checkPolicy(request.egress, ruleOptions(deps.settings.egress));
       const quota = quotaOf(visible(deps, parseQuotaOwner(text), caller), request, publisher.now());
       const saved = await quotas.put(quota, [savedEvent(quota, caller)]);
       publisher.committed(saved.events);

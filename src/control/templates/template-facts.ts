@@ -11,6 +11,7 @@ import { boundedLifeMs } from '../../domain/ttl.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { TemplateUpdate } from '../../schema/template.ts';
 import type { TemplateFacts } from '../../store/seam/templates.ts';
+import { checkEgress } from '../records/egress-rules.ts';
 import type { Settings } from '../records/settings.ts';
 
 export interface TemplateRules {
@@ -38,8 +39,13 @@ export function templateFacts(request: TemplateUpdate, rules: TemplateRules): Te
   checkEnv(env);
   refuseMasked(env);
   for (const command of setup) execArgv({ command });
-  const { worker_id, worker_labels = {}, pull } = request;
+  const { worker_id, worker_labels = {}, pull, egress } = request;
   imagePolicy(settings.pull, pull);
+  checkEgress(request, settings.egress);
+  if (egress && prewarm > 0)
+    throw new ServiceError('bad_request', 'prewarm cannot be combined with egress yet.', {
+      remedy: 'Remove one of them.',
+    });
   const { maxPrewarm } = settings;
   if (prewarm > maxPrewarm)
     throw new ServiceError('resource_limit', 'prewarm is over the maximum.', {
@@ -54,6 +60,7 @@ export function templateFacts(request: TemplateUpdate, rules: TemplateRules): Te
     vcpus: request.vcpus ?? settings.vcpus,
     ttl: formatDuration(boundedLifeMs(request.ttl, settings.ttlMs, settings.ownerLimits)),
     network,
+    egress,
     worker_id,
     pull,
     worker_labels,

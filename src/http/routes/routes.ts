@@ -1,6 +1,7 @@
 // Every route of the API, in the order of the description. A route that is not here does not exist.
 import type { Route } from '../route.ts';
 import { auditRoutes } from './audit.ts';
+import { egressRoutes } from './egress.ts';
 import { eventRoutes } from './events.ts';
 import { execRoutes } from './exec.ts';
 import { fileContentRoutes } from './file-content.ts';
@@ -22,6 +23,7 @@ export const ROUTES: readonly Route[] = [
   ...sandboxRoutes,
   ...execRoutes,
   ...previewRoutes,
+  ...egressRoutes,
   ...fileContentRoutes,
   ...fileRoutes,
   ...templateRoutes,

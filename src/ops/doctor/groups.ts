@@ -5,6 +5,7 @@ import type { CheckGroup } from './check.ts';
 import { CONFIGURATION } from './checks/configuration.ts';
 import { DATABASE } from './checks/database.ts';
 import { DEFAULT_PROVIDER } from './checks/default-provider.ts';
+import { EGRESS } from './checks/egress.ts';
 import { IMAGES } from './checks/images.ts';
 import { LEFTOVERS } from './checks/leftovers.ts';
 import { MACHINE } from './checks/machine.ts';
@@ -34,6 +35,7 @@ const ALWAYS: readonly CheckGroup[] = [
   USERSPACE,
   IMAGES,
   MICROVM,
+  EGRESS,
   HOSTED,
   CUSTOM,
   LEFTOVERS,

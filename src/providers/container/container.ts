@@ -20,6 +20,7 @@ export function containerProvider(deps: ContainerDeps): Provider {
     kind: 'container',
     capabilities: capabilitiesOf(state),
     hasNetwork: state.config.network_mode !== 'none',
+    hasEgress: true,
     hostsPools: !isGvisor(deps.config.runtime),
     describe: () => ({ isolation: isolationOf(state), images: deps.config.allowed_images }),
     refuseImage: imagePolicy(deps.config.allowed_images),

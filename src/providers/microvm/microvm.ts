@@ -22,6 +22,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     kind: 'microvm',
     capabilities: capabilitiesOf(state),
     hasNetwork: state.config.network !== 'none',
+    hasEgress: true,
     presentImages: () => presentImages(state),
     readyImage: (spec, signal) => readyImage(state, spec, signal),
     imageState: (spec) => imageState(state, spec),

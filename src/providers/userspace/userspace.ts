@@ -30,6 +30,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     kind: 'userspace',
     capabilities: capabilitiesOf(state),
     hasNetwork: deps.config.network === 'host' || deps.config.runner === 'proot',
+    hasEgress: deps.config.runner !== 'proot',
     hostsPools: deps.host.uid === 0 && deps.config.runner !== 'proot',
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
     presentImages: () => presentImages(state),

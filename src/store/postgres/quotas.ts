@@ -1,6 +1,7 @@
 // Owner quotas in PostgreSQL.
 import type { Clock, Ids } from '../../domain/ports.ts';
-import type { Quota, QuotaSummary } from '../../schema/quota.ts';
+import type { QuotaSummary } from '../../schema/quota.ts';
+import { fromQuotaRow, type QuotaRow, toQuotaRow } from '../rows.ts';
 import type { QuotaStore } from '../seam/quotas.ts';
 import type { Statement } from './connection.ts';
 import { type Numbering, outboxJson } from './outbox.ts';
@@ -14,7 +15,8 @@ export interface EventfulTable {
 }
 
 export const QUOTA_COLUMNS = 'owner_id, max_sandboxes, max_ttl, max_exec_timeout, created_at, updated_at';
-const SELECT = `SELECT ${QUOTA_COLUMNS} FROM owner_quotas`;
+const COLUMNS = `${QUOTA_COLUMNS}, egress`;
+const SELECT = `SELECT ${COLUMNS} FROM owner_quotas`;
 export const LIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
 
 const GET: Statement = { name: 'quota', text: `${SELECT} WHERE owner_id = $1` };
@@ -40,12 +42,12 @@ const SUMMARY: Statement = {
 const PUT: Statement = {
   name: 'quota-put',
   text: `WITH stored AS (
-      INSERT INTO owner_quotas (${QUOTA_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)
+      INSERT INTO owner_quotas (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $8)
       ON CONFLICT (owner_id) DO UPDATE SET max_sandboxes = excluded.max_sandboxes, max_ttl = excluded.max_ttl,
-        max_exec_timeout = excluded.max_exec_timeout, updated_at = excluded.updated_at
-      RETURNING ${QUOTA_COLUMNS}
+        max_exec_timeout = excluded.max_exec_timeout, updated_at = excluded.updated_at, egress = excluded.egress
+      RETURNING ${COLUMNS}
     ), told AS (SELECT svc_tell_17($7::jsonb))
-    SELECT ${QUOTA_COLUMNS} FROM stored, told`,
+    SELECT ${COLUMNS} FROM stored, told`,
 };
 const DELETE: Statement = {
   name: 'quota-delete',
@@ -54,17 +56,21 @@ const DELETE: Statement = {
 
 export function quotaStore({ work, ids, numbering }: EventfulTable): QuotaStore {
   return {
-    get: async (owner_id) => (await work.read<Quota>({ ...GET, values: [owner_id] }))[0],
-    list: (limit, after) =>
-      after
-        ? work.read<Quota>({ ...NEXT, values: [limit, after.created_at, after.id] })
-        : work.read<Quota>({ ...FIRST, values: [limit] }),
+    get: async (owner_id) => (await work.read<QuotaRow>({ ...GET, values: [owner_id] })).map(fromQuotaRow)[0],
+    list: async (limit, after) => {
+      const query = after
+        ? { ...NEXT, values: [limit, after.created_at, after.id] }
+        : { ...FIRST, values: [limit] };
+      return (await work.read<QuotaRow>(query)).map(fromQuotaRow);
+    },
     put: async (quota, drafts) => {
-      const { owner_id, max_sandboxes, max_ttl, max_exec_timeout, created_at, updated_at } = quota;
+      const { owner_id, max_sandboxes, max_ttl, max_exec_timeout, created_at, updated_at, egress } =
+        toQuotaRow(quota);
       const facts = [owner_id, max_sandboxes, max_ttl, max_exec_timeout, created_at, updated_at];
-      const [stored] = await work.write<Quota>({ ...PUT, values: [...facts, outboxJson(drafts, ids)] });
+      const values = [...facts, outboxJson(drafts, ids), egress];
+      const [stored] = await work.write<QuotaRow>({ ...PUT, values });
       numbering.request();
-      return { quota: stored!, events: [...drafts] };
+      return { quota: fromQuotaRow(stored!), events: [...drafts] };
     },
     delete: async (owner_id, drafts) => {
       const values = [owner_id, outboxJson(drafts, ids)];
@@ -79,7 +85,10 @@ export function quotaStore({ work, ids, numbering }: EventfulTable): QuotaStore 
         values: [owner_id],
       });
       const { active_sandboxes = 0, quota = null } = row ?? {};
-      return { active_sandboxes, ...(quota !== null && { quota: JSON.parse(quota) as Quota }) };
+      return {
+        active_sandboxes,
+        ...(quota !== null && { quota: fromQuotaRow(JSON.parse(quota) as QuotaRow) }),
+      };
     },
     summary: async () => (await work.read<QuotaSummary>(SUMMARY))[0]!,
   };

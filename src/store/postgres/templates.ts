@@ -1,18 +1,20 @@
 // Templates in PostgreSQL.
 import type { TemplateKey } from '../../domain/template-key.ts';
+import type { EgressPolicy } from '../../schema/egress.ts';
 import { refuseTooMany, templateTaken } from '../refusals.ts';
-import { fromPairs, parse, toPairs } from '../rows.ts';
+import { fromPairs, parse, toJson, toPairs } from '../rows.ts';
 import type { Replacement, TemplateFacts, TemplateRecord, TemplateStore } from '../seam/templates.ts';
 import type { Statement } from './connection.ts';
 import { encodeJson } from './text.ts';
 import type { Work } from './work.ts';
 
 const COLUMNS = `owner_id, name, version, description, image, provider, memory_mb, vcpus, ttl, network, worker_id,
-  worker_labels, metadata, env, setup, prewarm, pull, created_at, updated_at`;
+  worker_labels, metadata, env, setup, prewarm, pull, egress, created_at, updated_at`;
 /** The owner of a shared one. */
 const NOBODY = '';
 
-type Row = Omit<TemplateRecord, 'metadata' | 'env' | 'setup' | 'owner_id' | 'worker_labels'> & {
+type Row = Omit<TemplateRecord, 'metadata' | 'env' | 'setup' | 'owner_id' | 'worker_labels' | 'egress'> & {
+  egress: string | null;
   owner_id: string;
   worker_labels: string;
   metadata: string;
@@ -38,11 +40,11 @@ const PREWARMED: Statement = {
 };
 const CREATE: Statement = {
   name: 'template-create',
-  text: 'SELECT kind, present, of_owner FROM svc_create_template_25($1::jsonb, $2, $3, $4, $5)',
+  text: 'SELECT kind, present, of_owner FROM svc_create_template_27($1::jsonb, $2, $3, $4, $5)',
 };
 const REPLACE: Statement = {
   name: 'template-replace',
-  text: `SELECT kind, stale_version, ${COLUMNS} FROM svc_replace_template_25($1::jsonb, $2::jsonb, $3, $4)`,
+  text: `SELECT kind, stale_version, ${COLUMNS} FROM svc_replace_template_27($1::jsonb, $2::jsonb, $3, $4)`,
 };
 const DELETE: Statement = {
   name: 'template-delete',
@@ -103,7 +105,7 @@ function replacement({
 function toRow({ owner_id = NOBODY, ...record }: TemplateFacts & TemplateKey) {
   const [metadata, env] = [toPairs(record.metadata), toPairs(record.env)];
   const [setup, worker_labels] = [JSON.stringify(record.setup), JSON.stringify(record.worker_labels)];
-  return { ...record, owner_id, metadata, env, setup, worker_labels };
+  return { ...record, owner_id, metadata, env, setup, worker_labels, egress: toJson(record.egress) };
 }
 
 /** Leaves out what is NULL, and the owner of a shared one. */
@@ -114,5 +116,6 @@ function fromRow(row: Row): TemplateRecord {
   // An empty description is a value, an empty owner is none.
   if (row.description === '') record.description = '';
   const worker_labels = parse(row.worker_labels) as Record<string, string>;
+  if (row.egress !== null) record.egress = parse(row.egress) as EgressPolicy;
   return Object.assign(record, { metadata, env, setup: parse(row.setup) as string[], worker_labels });
 }

@@ -28,6 +28,7 @@ import { PREWARMED_CLAIMS } from './migrations/0023-prewarmed-claims.ts';
 import { SHARED_TIME } from './migrations/0024-shared-time.ts';
 import { IMAGE_DIGESTS } from './migrations/0025-image-digests.ts';
 import { JOINED_ADMISSIONS } from './migrations/0026-joined-admissions.ts';
+import { EGRESS } from './migrations/0027-egress.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -56,6 +57,7 @@ const MIGRATIONS: readonly string[] = [
   SHARED_TIME,
   IMAGE_DIGESTS,
   JOINED_ADMISSIONS,
+  EGRESS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

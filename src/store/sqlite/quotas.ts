@@ -2,6 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import type { EventDraft } from '../../schema/event.ts';
 import type { Quota, QuotaSummary } from '../../schema/quota.ts';
+import { fromQuotaRow, type QuotaRow, toQuotaRow } from '../rows.ts';
 import type { QuotaStore } from '../seam/quotas.ts';
 import { ownerCount, QUOTA_COLUMNS } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
@@ -14,17 +15,22 @@ export function quotaStore(db: Database, ids: EventIds, work: Executor): QuotaSt
 
 type Writes = Pick<QuotaStore, 'put' | 'delete'>;
 
-const SELECT = `SELECT ${QUOTA_COLUMNS} FROM owner_quotas`;
+const COLUMNS = `${QUOTA_COLUMNS}, egress`;
+const SELECT = `SELECT ${COLUMNS} FROM owner_quotas`;
 
 function quotaQueries(db: Database, work: Executor): Omit<QuotaStore, keyof Writes> {
-  const get = db.prepare<[string], Quota>(`${SELECT} WHERE owner_id = ?`);
-  const first = db.prepare<[number], Quota>(`${SELECT} ORDER BY created_at DESC, owner_id DESC LIMIT ?`);
-  const next = db.prepare<[string, string, number], Quota>(
+  const get = db.prepare<[string], QuotaRow>(`${SELECT} WHERE owner_id = ?`);
+  const first = db.prepare<[number], QuotaRow>(`${SELECT} ORDER BY created_at DESC, owner_id DESC LIMIT ?`);
+  const next = db.prepare<[string, string, number], QuotaRow>(
     `${SELECT} WHERE (created_at, owner_id) < (?, ?) ORDER BY created_at DESC, owner_id DESC LIMIT ?`,
   );
+  const found = (owner_id: string) => {
+    const row = get.get(owner_id);
+    return row && fromQuotaRow(row);
+  };
   const active = ownerCount(db);
   const usage = db.transaction((owner_id: string) => {
-    const quota = get.get(owner_id);
+    const quota = found(owner_id);
     return { active_sandboxes: active(owner_id), ...(quota && { quota }) };
   });
   const summary = db.prepare<[], QuotaSummary>(
@@ -33,9 +39,11 @@ function quotaQueries(db: Database, work: Executor): Omit<QuotaStore, keyof Writ
             count(*) FILTER (WHERE max_exec_timeout <> '0s') AS with_max_exec_timeout FROM owner_quotas`,
   );
   return {
-    get: (owner_id) => work.run(() => get.get(owner_id)),
+    get: (owner_id) => work.run(() => found(owner_id)),
     list: (limit, after) =>
-      work.run(() => (after ? next.all(after.created_at, after.id, limit) : first.all(limit))),
+      work.run(() =>
+        (after ? next.all(after.created_at, after.id, limit) : first.all(limit)).map(fromQuotaRow),
+      ),
     usage: (owner_id) => work.run(() => usage(owner_id)),
     summary: () => work.run(() => summary.get() as QuotaSummary),
   };
@@ -43,16 +51,16 @@ function quotaQueries(db: Database, work: Executor): Omit<QuotaStore, keyof Writ
 
 function quotaWrites(db: Database, ids: EventIds, work: Executor): Writes {
   const events = eventTable(db, ids);
-  const upsert = db.prepare<Quota, Quota>(
-    `INSERT INTO owner_quotas (${QUOTA_COLUMNS})
-       VALUES (@owner_id, @max_sandboxes, @max_ttl, @max_exec_timeout, @created_at, @updated_at)
+  const upsert = db.prepare<QuotaRow, QuotaRow>(
+    `INSERT INTO owner_quotas (${COLUMNS})
+       VALUES (@owner_id, @max_sandboxes, @max_ttl, @max_exec_timeout, @created_at, @updated_at, @egress)
      ON CONFLICT (owner_id) DO UPDATE SET max_sandboxes = excluded.max_sandboxes, max_ttl = excluded.max_ttl,
-       max_exec_timeout = excluded.max_exec_timeout, updated_at = excluded.updated_at
-     RETURNING ${QUOTA_COLUMNS}`,
+       max_exec_timeout = excluded.max_exec_timeout, updated_at = excluded.updated_at, egress = excluded.egress
+     RETURNING ${COLUMNS}`,
   );
   const remove = db.prepare<[string]>('DELETE FROM owner_quotas WHERE owner_id = ?');
   const put = db.transaction((quota: Quota, drafts: readonly EventDraft[]) => ({
-    quota: upsert.get(quota) as Quota,
+    quota: fromQuotaRow(upsert.get(toQuotaRow(quota)) as QuotaRow),
     events: events.insert(drafts),
   }));
   const erase = db.transaction((owner_id: string, drafts: readonly EventDraft[]) =>

@@ -42,6 +42,8 @@ const maps = {
 };
 const image_digest = optional(fits(IMAGE_DIGEST, 'is not the digest of an image'));
 const warnings = names(10_000, 64 * KIB);
+/** A policy with 256 rules each of 300 characters, twice. */
+const egress = optional(jsonObject(512 * KIB));
 const runtime_id = optional(text(4 * KIB, 1));
 const room = count(0, 1_000_000_000);
 const keyHash = fits('^[0-9a-f]{64}$', 'is not a SHA-256 in hexadecimal digits');
@@ -74,6 +76,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       vm_id: optional(id('vm')),
       uid: optional(count(0, 2 ** 32 - 1)),
       warnings: names(MOST_WARNINGS, LONGEST_WARNING),
+      egress,
       replica_id: optional(id('r')),
       end_reason: optional(oneOf(END_REASONS)),
       created_by: optional(actor),
@@ -90,6 +93,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       max_sandboxes: count(0, 1_000_000),
       max_ttl: duration,
       max_exec_timeout: duration,
+      egress,
       created_at: stamp,
       updated_at: stamp,
     },
@@ -133,6 +137,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       setup: names(64, 65_536),
       prewarm: count(0, 1000),
       pull: optional(oneOf(PULL_POLICIES)),
+      egress,
       created_at: stamp,
       updated_at: stamp,
     },

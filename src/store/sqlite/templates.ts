@@ -2,7 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import type { TemplateKey } from '../../domain/template-key.ts';
 import { refuseTooMany, templateTaken } from '../refusals.ts';
-import { fromPairs, parse, toPairs } from '../rows.ts';
+import { fromPairs, parse, toJson, toPairs } from '../rows.ts';
 import type {
   Replacement,
   TemplateFacts,
@@ -28,9 +28,10 @@ const FACTS = [
   'setup',
   'prewarm',
   'pull',
+  'egress',
 ] as const satisfies readonly (keyof TemplateFacts)[];
 const COLUMNS = ['owner_id', 'name', 'version', ...FACTS, 'created_at', 'updated_at'];
-const OPTIONAL = ['description', 'provider', 'network', 'worker_id', 'pull'] as const;
+const OPTIONAL = ['description', 'provider', 'network', 'worker_id', 'pull', 'egress'] as const;
 
 type FactsRow = { [K in (typeof FACTS)[number]]: string | number | null };
 /** The owner of a shared one. */
@@ -143,6 +144,7 @@ function toRow(facts: TemplateFacts): FactsRow {
     setup,
     prewarm,
     pull,
+    egress: toJson(facts.egress),
   };
 }
 
@@ -156,6 +158,7 @@ function fromRow({ owner_id, ...row }: TemplateRow): TemplateRecord {
     env,
     setup: parse(String(row.setup)),
     worker_labels: parse(String(row.worker_labels)),
+    egress: row.egress === null ? null : parse(String(row.egress)),
   };
   for (const column of OPTIONAL)
     if (record[column] === null) delete (record as { [K in (typeof OPTIONAL)[number]]?: unknown })[column];

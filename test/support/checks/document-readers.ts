@@ -57,6 +57,7 @@ export const READERS: readonly Reader[] = [
   { document: 'README.md', where: 'checkout' },
   { document: 'docs/quick-start.md', where: 'checkout' },
   { document: 'docs/previews.md', where: 'checkout', before: VITE },
+  { document: 'docs/network.md', where: 'checkout', before: SERVING },
   { document: 'docs/custom-provider.md', where: 'checkout' },
   { document: 'docs/events.md', where: 'checkout', before: SERVING },
   { document: 'docs/doctor.md', where: 'checkout' },

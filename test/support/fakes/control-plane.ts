@@ -19,6 +19,7 @@ import type { Sandbox } from '../../../src/schema/sandbox.ts';
 import type { Template } from '../../../src/schema/template.ts';
 import { outputText } from '../checks/output-text.ts';
 import { fixedConfig } from '../config.ts';
+import { fakeDecision, fakeEgress } from './egress.ts';
 import { type FakeEvents, fakeEvents } from './events.ts';
 import { fakeImages } from './images.ts';
 import { fakeKeys } from './keys.ts';
@@ -238,6 +239,36 @@ export function fakeControlPlane({
       },
     },
     images: fakeImages(note),
+    egress: {
+      check: async (request, caller) => {
+        note('egress.check', caller, request);
+        return { decision: 'denied', reason: 'not_allowed', host: request.host, port: request.port };
+      },
+      groups: () => [{ name: '@packages', rules: ['pypi.org'] }],
+      get: async (id, caller) => {
+        note('egress.get', caller, id);
+        return fakeEgress([]);
+      },
+      replace: async (id, policy, caller) => {
+        note('egress.replace', caller, id, policy);
+        return fakeEgress(policy.allow ?? []);
+      },
+      log: async (id, query, caller) => {
+        note('egress.log', caller, id, query);
+        return [fakeDecision(id)];
+      },
+      follow: async (id, query, caller) => {
+        note('egress.follow', caller, id, query);
+        return (async function* () {
+          yield fakeDecision(id);
+          yield undefined;
+        })();
+      },
+      suggest: async (id, caller) => {
+        note('egress.suggest', caller, id);
+        return { allow: ['example.com'] };
+      },
+    },
     snapshots: {
       async list() {
         note('snapshots.list', undefined);

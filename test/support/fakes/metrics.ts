@@ -18,6 +18,7 @@ export function fakeMetrics(
       return {
         ...numbers,
         build: { version: '9.9.9', node: 'v20', platform: 'linux', arch: 'x64' },
+        egress: { gates: 0 },
         limits: { 'defaults.ttl': '30m', 'defaults.max_sandboxes': 0 },
         remediation: { metrics: 'docs/metrics.md' },
         redactions: [],

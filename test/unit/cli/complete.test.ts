@@ -22,7 +22,7 @@ const signal = new AbortController().signal;
 const suggest = (words: string[]) => complete(words, config.commands, () => ({ client, signal }));
 
 it.each<[string, string[], string[]]>([
-  ['commands', ['sandbox', 'e'], ['exec', 'explain', 'extend']],
+  ['commands', ['sandbox', 'e'], ['egress', 'exec', 'explain', 'extend']],
   ['topics', ['temp'], ['template']],
   ['commands of a topic that is also a command', ['worker', 'to'], ['token']],
   ['commands two topics deep', ['worker', 'token', ''], ['create', 'inspect', 'verify']],

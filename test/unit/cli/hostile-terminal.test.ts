@@ -39,6 +39,10 @@ const idOf = (file: string) => file.slice(0, -'.ts'.length).replaceAll('/', ':')
 /** What each command that calls a server is given. */
 const ARGUMENTS: Record<string, string[]> = {
   audit: [],
+  'egress:check': ['sb', 'example.com:443'],
+  'egress:groups': [],
+  'egress:log': ['sb'],
+  'egress:suggest': ['sb'],
   'exec:list': ['sb'],
   'key:create': ['k'],
   'key:list': [],
@@ -57,6 +61,7 @@ const ARGUMENTS: Record<string, string[]> = {
   'sandbox:chmod': ['sb', '0644', 'f'],
   'sandbox:create': [],
   'sandbox:destroy': [HOSTILE],
+  'sandbox:egress': ['sb'],
   'sandbox:explain': ['sb'],
   'sandbox:extend': ['sb', '--ttl', '1h'],
   'sandbox:get': ['sb'],

@@ -38,7 +38,7 @@ describe('the rule', () => {
     expect(frequent).toEqual(
       [
         ...['spawnSandbox', 'spawnTemplate', 'destroySandbox', 'extendSandbox'],
-        ...['pruneSandboxes', 'deleteExpiredSandboxes'],
+        ...['pruneSandboxes', 'deleteExpiredSandboxes', 'putEgress'],
       ].sort(),
     );
     for (const id of ['createTemplate', 'putQuota', 'deleteQuota', 'drainWorker', 'removeWorker'] as const)

@@ -281,6 +281,12 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ],
   ['no guest boots', 'microvm.accelerator', 'warn', { ...microvmOn, findings: { microvm: 'accelerator' } }],
   ['a guest was left behind', 'leftovers.microvm', 'warn', { ...microvmOn, strays: { microvm: [stray] } }],
+  [
+    'no provider can hold the default policy',
+    'egress.providers',
+    'warn',
+    { config: { egress: { default_policy: { default: 'deny', allow: [], deny: [] } } } },
+  ],
   ['the backend is silent', 'custom.backend', 'warn', { ...customOn, findings: { custom: 'backend' } }],
   ['its inventory is odd', 'custom.inventory', 'warn', { ...customOn, findings: { custom: 'inventory' } }],
   ['the service is silent', 'hosted.backend', 'warn', { ...hostedOn, findings: { hosted: 'backend' } }],

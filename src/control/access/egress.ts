@@ -1,0 +1,183 @@
+// Egress policies of sandboxes (docs/network.md).
+import { egressGroups } from '../../domain/egress/layers.ts';
+import { suggestedRules } from '../../domain/egress/suggest.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { KeyedLock } from '../../domain/keyed-lock.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { Egress, EgressGate } from '../../egress/egress.ts';
+import type { EgressLogLine, EgressPolicy, EgressStatus, SandboxEgress } from '../../schema/egress.ts';
+import type { EventDraft } from '../../schema/event.ts';
+import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import type { Caller } from '../api/caller.ts';
+import type { EgressPolicies } from '../api/egress.ts';
+import { orSilence } from '../async/silence.ts';
+import { checkEgress, EGRESS_NOTE, egressOff } from '../records/egress-rules.ts';
+import type { Finder } from '../records/find.ts';
+import type { Publisher } from '../records/publish.ts';
+import type { Settings } from '../records/settings.ts';
+import type { EgressGates } from '../runtime/egress-gates.ts';
+
+const LOG_LINES = 100;
+const ALL_LINES = 1000;
+
+export interface EgressPoliciesDeps {
+  settings: Pick<Settings, 'egress'>;
+  /** Absent where nothing can be dialed. */
+  egress: Egress | undefined;
+  gates: EgressGates;
+  find: Finder;
+  sandboxes: Pick<SandboxStore, 'transition'>;
+  /** Held while a policy is written and applied, so that both see changes in the same order. */
+  changes: KeyedLock;
+  publisher: Publisher;
+  clock: Clock;
+}
+
+type WithPolicy = SandboxRecord & { egress: SandboxEgress };
+
+/** Throws `bad_request` for rules in the configuration that the loader would have rejected. */
+export function egressPolicies(deps: EgressPoliciesDeps): EgressPolicies {
+  const config = deps.settings.egress;
+  return {
+    check: (request, caller) => check(deps, request, caller),
+    groups: () => Object.entries(egressGroups(config)).map(([name, rules]) => ({ name: `@${name}`, rules })),
+    get: async (id, caller) => statusOf(deps, await withPolicy(deps, id, caller)),
+    replace: (id, policy, caller) => replace(deps, id, policy, caller),
+    log: async (id, { limit = LOG_LINES, decision }, caller) =>
+      (await gateOf(deps, id, caller)).log({ limit, ...(decision && { decision }) }),
+    follow: async (id, query, caller, signal) =>
+      followed(await gateOf(deps, id, caller), query, deps.clock, signal),
+    suggest: async (id, caller) => {
+      const lines = (await gateOf(deps, id, caller)).log({ limit: ALL_LINES });
+      return { allow: suggestedRules(lines) };
+    },
+  };
+}
+
+async function check(
+  deps: EgressPoliciesDeps,
+  { sandbox_id, egress: policy, host, port }: Parameters<EgressPolicies['check']>[0],
+  caller: Caller,
+): ReturnType<EgressPolicies['check']> {
+  const config = deps.settings.egress;
+  if ((sandbox_id === undefined) === (policy === undefined))
+    throw new ServiceError('bad_request', 'Exactly one of sandbox_id and egress is needed.', {
+      remedy: 'Name a sandbox, or send a policy.',
+    });
+  if (sandbox_id !== undefined)
+    return shown(await (await gateOf(deps, sandbox_id, caller)).check(host, port));
+  if (!deps.egress) throw egressOff(config);
+  const spawn = policy ?? {};
+  checkEgress({ egress: spawn }, config);
+  const ceiling = caller.owner === undefined ? {} : { owner_id: caller.owner };
+  const applied = await deps.gates.applied({ egress: { mode: 'proxy', spawn }, ...ceiling });
+  return shown(await deps.egress.check(applied, host, port));
+}
+
+type Verdict = Awaited<ReturnType<Egress['check']>>;
+const shown = ({ addresses, ...verdict }: Verdict) => ({
+  ...verdict,
+  ...(addresses && { addresses: [...addresses] }),
+});
+
+async function withPolicy({ find }: EgressPoliciesDeps, id: string, caller: Caller): Promise<WithPolicy> {
+  const row = await find.usable(id, caller);
+  const { egress } = row;
+  if (egress) return { ...row, egress };
+  throw new ServiceError('conflict', 'The sandbox was spawned without an egress policy.', {
+    remedy: 'Spawn one with egress, for example --allow @packages.',
+  });
+}
+
+async function gateOf(deps: EgressPoliciesDeps, id: string, caller: Caller): Promise<EgressGate> {
+  const row = await withPolicy(deps, id, caller);
+  if (!deps.egress) throw egressOff(deps.settings.egress);
+  const gate = deps.gates.gate(row.id);
+  if (gate) return gate;
+  throw new ServiceError('unavailable', 'The egress gate of the sandbox is not open.', {
+    remedy: 'Try again. The sandbox is cut off meanwhile.',
+    retryAfterMs: 1000,
+  });
+}
+
+/** The row first: after a crash the new policy holds. */
+async function replace(
+  deps: EgressPoliciesDeps,
+  id: string,
+  spawn: EgressPolicy,
+  caller: Caller,
+): Promise<EgressStatus> {
+  checkEgress({ egress: spawn }, deps.settings.egress);
+  return deps.changes.run(id, async () => {
+    const row = await withPolicy(deps, id, caller);
+    const egress: SandboxEgress = { ...row.egress, spawn };
+    const events = [changedEvent(deps, row, spawn, caller)];
+    const { state, epoch } = row;
+    const moved = await deps.sandboxes.transition({ id, epoch, from: [state], patch: { egress }, events });
+    if (!moved) throw changedMeanwhile();
+    deps.publisher.committed(moved.events);
+    const changed = { ...moved.sandbox, egress };
+    await deps.gates.change(changed);
+    return statusOf(deps, changed);
+  });
+}
+
+function changedEvent(
+  { publisher }: EgressPoliciesDeps,
+  { id, owner_id }: SandboxRecord,
+  policy: EgressPolicy,
+  { actor }: Caller,
+): EventDraft {
+  const [allow_count, deny_count] = [policy.allow?.length ?? 0, policy.deny?.length ?? 0];
+  return {
+    type: 'egress.changed',
+    timestamp: publisher.now(),
+    sandbox_id: id,
+    ...(owner_id !== undefined && { owner_id }),
+    actor,
+    data: { default: policy.default ?? 'deny', allow_count, deny_count },
+  };
+}
+
+const changedMeanwhile = () =>
+  new ServiceError('conflict', 'The sandbox changed meanwhile.', { remedy: 'Try again.' });
+
+const NONE = { allowed: 0, denied: 0, failed: 0, open: 0, sent_bytes: 0, received_bytes: 0 };
+
+async function statusOf({ gates }: EgressPoliciesDeps, row: WithPolicy): Promise<EgressStatus> {
+  const { layers, max_connections, rate, max_bytes, log } = await gates.applied(row);
+  const gate = gates.gate(row.id);
+  return {
+    mode: row.egress.mode,
+    layers: layers.map(({ name, default: otherwise, allow, deny }) => ({
+      name,
+      default: otherwise,
+      allow: allow.map(({ text }) => text),
+      deny: deny.map(({ text }) => text),
+    })),
+    max_connections,
+    bytes_per_second: rate,
+    max_bytes,
+    log,
+    is_open: gate !== undefined,
+    counters: gate ? { ...gate.counters } : NONE,
+    warnings: [EGRESS_NOTE],
+  };
+}
+
+async function* followed(
+  gate: EgressGate,
+  { limit = LOG_LINES, decision }: Parameters<EgressPolicies['follow']>[1],
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<EgressLogLine | undefined> {
+  const kept = gate.log({ limit, ...(decision && { decision }) });
+  const news = lines(gate.follow(signal));
+  yield* kept;
+  for await (const line of orSilence(news, clock))
+    if (line === undefined || decision === undefined || line.decision === decision) yield line;
+}
+
+async function* lines(news: AsyncIterable<EgressLogLine>): AsyncGenerator<EgressLogLine> {
+  yield* news;
+}

@@ -1,0 +1,70 @@
+// The egress policy of a spawn: its layers, whether its provider can hold it, and the variables that programs get.
+import { proxyVariables } from '../../domain/egress/layers.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { EgressConfig } from '../../schema/config-egress.ts';
+import type { EgressPolicy, SandboxEgress } from '../../schema/egress.ts';
+import type { SpawnRequest } from '../../schema/sandbox.ts';
+import type { TemplateRecord } from '../../store/seam/templates.ts';
+import { checkEgress, egressOff } from '../records/egress-rules.ts';
+import type { Settings } from '../records/settings.ts';
+import { isLocal } from './choose.ts';
+
+/** The layers that a spawn brings. */
+export type EgressWish = Omit<SandboxEgress, 'mode'>;
+
+/**
+ * The policies of the spawn and its template, else that of the server; undefined: none. `network: none` of a spawn sets the policy
+ * of its template aside. Throws `bad_request` and `not_implemented`.
+ */
+export function egressWish(
+  request: Pick<SpawnRequest, 'egress' | 'network'>,
+  template: Pick<TemplateRecord, 'egress' | 'network'> | undefined,
+  { egress: config, opensEgress }: Pick<Settings, 'egress' | 'opensEgress'>,
+): EgressWish | undefined {
+  const network = request.network ?? template?.network;
+  checkEgress({ ...request, ...(network !== undefined && { network }) }, config);
+  if (network === 'none') return undefined;
+  const spawn = request.egress ?? (template?.egress === undefined ? defaultPolicy(config) : undefined);
+  if (spawn === undefined && template?.egress === undefined) return undefined;
+  if (!config.enabled || !opensEgress) throw egressOff(config);
+  return { ...(template?.egress && { template: template.egress }), ...(spawn && { spawn }) };
+}
+
+function defaultPolicy({ default_policy }: EgressConfig): EgressPolicy | undefined {
+  const { default: otherwise, allow, deny } = default_policy;
+  return otherwise === 'none' ? undefined : { default: otherwise, allow: [...allow], deny: [...deny] };
+}
+
+/** Throws `not_implemented` where a sandbox cannot be held to a policy. */
+export function requireEgress(
+  provider: Provider,
+  { pool, worker_id }: { pool: boolean; worker_id: string | undefined },
+): void {
+  const refuse = (message: string, remedy: string) =>
+    new ServiceError('not_implemented', message, { remedy });
+  if (pool)
+    throw refuse(
+      'Sandboxes in shared VMs cannot have an egress policy yet.',
+      'Remove egress from the spawn.',
+    );
+  if (!isLocal(provider) || (worker_id !== undefined && worker_id !== LOCAL_WORKER))
+    throw refuse(
+      'Sandboxes of workers cannot have an egress policy yet.',
+      'Remove egress, or run the sandbox on the server itself.',
+    );
+  if (provider.hasEgress !== true)
+    throw refuse(
+      `Sandboxes of ${provider.kind} cannot have an egress policy here.`,
+      'Use the provider userspace with bwrap or unshare, container or microvm.',
+    );
+}
+
+/** The variables that programs get; those of the caller win. */
+export function egressEnv(
+  { proxy_env, proxy_port }: EgressConfig,
+  env: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return proxy_env === 'never' ? { ...env } : { ...proxyVariables(proxy_port), ...env };
+}

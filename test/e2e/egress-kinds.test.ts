@@ -1,0 +1,73 @@
+// The same proxy in every kind of sandbox that the server runs itself: in a container without a network, and in a virtual machine.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { HOSTILE_NAMES, hostileTargets } from '../support/checks/hostile-targets.ts';
+import { type EgressNetwork, egressKey, egressNetwork, OWN_PUBLIC } from '../support/hosts/egress-network.ts';
+import { inContainers, inMachine, type Runtime } from '../support/hosts/matrix.ts';
+import { describeWith } from '../support/requires.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { cli, packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+
+const PUBLIC = '93.184.216.34';
+const ATTEMPTS = readFileSync(join(packageRoot, 'test/support/checks/egress-attempts.py'), 'utf8');
+const WIDE = { default: 'allow', allow: ['0.0.0.0/0:*', '[::/0]:*', '*:*'] };
+
+const body = ({ env }: Runtime) => {
+  let net: EgressNetwork;
+  let server: TestServer;
+  let client: Api;
+
+  beforeAll(async () => {
+    net = await egressNetwork(cli, () => ({ 'api.example.com': [PUBLIC], ...HOSTILE_NAMES }));
+    server = await startServer({ ...net.launch, env: { ...net.launch.env, ...env } });
+    client = api(server.url, egressKey);
+  }, 240_000);
+  afterAll(async () => {
+    try {
+      expect(await server?.stop()).toBe(0);
+    } finally {
+      if (server) removeHome(server.home);
+      net?.remove();
+    }
+  }, 240_000);
+
+  it('reaches what the policy allows, and nothing that is hostile', async () => {
+    const { id } = await client.spawn({ egress: WIDE });
+    const targets = hostileTargets([net.address, 'fd77::2', OWN_PUBLIC]);
+    const list = [
+      { way: 'http', host: 'api.example.com', port: 80 },
+      { way: 'direct', host: PUBLIC, port: 80 },
+      { way: 'direct', host: net.address, port: 80 },
+      ...targets.map((host) => ({ way: 'connect', host, port: 80 })),
+    ];
+    for (const [path, content] of [
+      ['attempts.py', ATTEMPTS],
+      ['list', JSON.stringify(list)],
+    ]) {
+      const written = await client.call('PUT', `/sandboxes/${id}/files/workspace/${path}`, { content });
+      expect(written.status).toBe(200);
+    }
+    const run = await client.sh(id, 'cd /workspace; /usr/bin/python3 attempts.py < list', { timeout: '9m' });
+    expect(run.stderr).toBe('');
+    const answers: string[] = JSON.parse(run.stdout);
+    expect(answers[0]).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answers.slice(1, 3).every((answer) => answer.startsWith('failed'))).toBe(true);
+    expect(answers.slice(3).filter((answer) => /^HTTP\/1\.[01] 200/.test(answer))).toEqual([]);
+    expect(net.reached()).toEqual([`outside ${PUBLIC}:80`]);
+    await client.destroy(id);
+  }, 600_000);
+};
+
+inContainers(['runc'], { needs: ['python3-testsuite', 'openssl'], name: 'egress' }, body);
+inMachine(['python3-testsuite', 'openssl'], 'egress', body);
+
+describeWith(['proot'], 'egress of sandboxes of proot', () => {
+  it('is refused: they have the network of the host', async () => {
+    const server = await startServer({ env: { SVC_PROVIDERS_USERSPACE_RUNNER: 'proot' } });
+    const { status, body: refusal } = await api(server.url).call('POST', '/sandboxes', { egress: {} });
+    expect([status, JSON.stringify(refusal)]).toEqual([501, expect.stringContaining('userspace')]);
+    await server.stop();
+    removeHome(server.home);
+  });
+});
