@@ -12,6 +12,7 @@ import type { Egress, EgressDeps } from '../egress/egress.ts';
 import type { EventWriter } from '../events/batch-writer.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { ProviderSet, RemoteProviders } from '../providers/provider.ts';
+import type { Config } from '../schema/config.ts';
 import type { Store } from '../store/store.ts';
 import { hasPreviews } from './access/previews.ts';
 import { SandboxAccess } from './access/session-access.ts';
@@ -123,12 +124,18 @@ function replicasOf(
   const { server } = config.current();
   const begun = clock.monotonic();
   const url = replicaUrl(server, host.hostname);
+  let print: { of: Config; print: string } | undefined;
+  // Each beat contains it, and the settings change only when their file is read.
+  const printOf = (of: Config) => {
+    if (print?.of !== of) print = { of, print: configPrint(of, store.instance.key) };
+    return print.print;
+  };
   const self = () => ({
     id,
     url,
     version,
     started_at: new Date(clock.now() - (clock.monotonic() - begun)).toISOString(),
-    config_print: configPrint(config.current(), store.instance.key),
+    config_print: printOf(config.current()),
   });
   const roles = new Roles({ store, id, clock, logger });
   const { replicas, signals } = store;

@@ -42,8 +42,16 @@ export function fakeClock(start: number = FAKE_START): FakeClock {
     timers.add(due);
     return { cancel: () => void timers.delete(due) };
   };
-  const next = (until: number): Due | undefined =>
-    [...timers].filter((due) => due.at <= until).sort((a, b) => a.at - b.at || a.order - b.order)[0];
+  const next = (until: number): Due | undefined => {
+    let first: Due | undefined;
+    for (const due of timers)
+      if (
+        due.at <= until &&
+        (!first || due.at < first.at || (due.at === first.at && due.order < first.order))
+      )
+        first = due;
+    return first;
+  };
   return {
     now: () => wall,
     monotonic: () => elapsed,

@@ -14,6 +14,8 @@ import type { PoolTables } from './pool.ts';
 type Counted = 'active_sandboxes' | 'active_by_provider' | 'prewarmed_sandboxes';
 export type KeptWorker = Omit<WorkerRecord, Counted> & { images: string[] };
 
+const ACTIVE: ReadonlySet<string> = new Set(ACTIVE_STATES);
+
 export interface Tables extends PoolTables {
   sandboxes: Map<string, SandboxRecord>;
   quotas: Map<string, Quota>;
@@ -32,7 +34,7 @@ export interface Tables extends PoolTables {
 export const copy = <T>(value: T): T => structuredClone(value);
 
 export const active = (tables: Tables) =>
-  [...tables.sandboxes.values()].filter((row) => ACTIVE_STATES.some((state) => state === row.state));
+  [...tables.sandboxes.values()].filter((row) => ACTIVE.has(row.state));
 
 export function addEvents(tables: Tables, drafts: readonly EventDraft[]): EventDraft[] {
   for (const draft of drafts) tables.events.push({ id: ++tables.last_event_id, ...copy(draft) });
