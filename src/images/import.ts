@@ -37,6 +37,8 @@ interface Importing extends Putting {
  * `unavailable`, system errors of the source, and the signal's reason.
  */
 export async function importImages(deps: StoreDeps, request: ImportRequest): Promise<FoundImage[]> {
+  // The reader gets the failure of the stream. Until there is a reader, it must not end the process.
+  if (typeof request.source !== 'string') request.source.on('error', () => undefined);
   const paths = storePaths(deps.root);
   const lock: LockDeps = { ...deps, paths };
   await makeStore(paths);
