@@ -42,7 +42,8 @@ def before_load_schema(context, raw_schema):
     # In answers only, and the server may have longer texts than are sent here.
     schemas["AuditRecord"] = json.loads(answer)
     # The description shows a simple pattern, which also matches text that is not a cursor.
-    schemas["Cursor"]["pattern"] = CURSOR
+    for name in ("Cursor", "ImageCursor"):
+        schemas[name]["pattern"] = CURSOR
 
 
 def shorten(schema):

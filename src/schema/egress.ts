@@ -72,6 +72,12 @@ export const EgressPolicy = Type.Object(
 );
 export type EgressPolicy = Static<typeof EgressPolicy>;
 
+/** What the description excludes: a policy for a sandbox without a network. */
+export const POLICY_WITHOUT_NETWORK = {
+  required: ['egress', 'network'],
+  properties: { network: { const: 'none' } },
+};
+
 /** What policies of the sandboxes of one owner can allow at most. */
 export const EgressCeiling = Type.Object(limits, { $id: 'EgressCeiling', additionalProperties: false });
 export type EgressCeiling = Static<typeof EgressCeiling>;

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
 import { ERROR_CODES } from './error.ts';
 import { Image, ImageSummary } from './image.ts';
-import { Image as ImageText, PositiveDuration } from './text-rules.ts';
+import { ImageCursor, Image as ImageText, PositiveDuration } from './text-rules.ts';
 
 /** As `POST /images/pull` takes it: `never` would pull nothing. */
 export const PULLS_OF_CALLS = ['missing', 'always'] as const;
@@ -30,15 +30,7 @@ export const ImageListQuery = Type.Object(
     limit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 100, description: 'Images in a page; default 100.' }),
     ),
-    cursor: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 1024,
-        pattern: '^[A-Za-z0-9_-]+$',
-        description:
-          'The X-Next-Cursor header of the previous page, unchanged. Clients must not build cursors.',
-      }),
-    ),
+    cursor: Type.Optional(described(Type.String({ maxLength: 1024 }), ImageCursor)),
     name: Type.Optional(
       described(
         Type.String({

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { actorField } from './actor.ts';
 import { WORKER_ID } from './config-kinds.ts';
 import { DESCRIBED, described } from './described.ts';
-import { EgressPolicy, EgressSummary } from './egress.ts';
+import { EgressPolicy, EgressSummary, POLICY_WITHOUT_NETWORK } from './egress.ts';
 import { PULL_POLICIES } from './image-policy.ts';
 import { SANDBOX_STATES } from './sandbox-states.ts';
 import { Cursor, duration, EnvValue, Image, Owner, PositiveDuration } from './text-rules.ts';
@@ -111,7 +111,7 @@ export const SpawnRequest = Type.Object(
   {
     $id: 'SpawnRequest',
     additionalProperties: false,
-    [DESCRIBED]: { not: { required: ['image', 'template'] } },
+    [DESCRIBED]: { not: { anyOf: [{ required: ['image', 'template'] }, POLICY_WITHOUT_NETWORK] } },
   },
 );
 export type SpawnRequest = Static<typeof SpawnRequest>;

@@ -1,7 +1,7 @@
 // Templates (docs/design/api.md#templates): named sources of sandboxes. `env` values are masked in responses.
 import { type Static, Type } from 'typebox';
-import { described } from './described.ts';
-import { EgressPolicy } from './egress.ts';
+import { DESCRIBED, described } from './described.ts';
+import { EgressPolicy, POLICY_WITHOUT_NETWORK } from './egress.ts';
 import { PULL_POLICIES } from './image-policy.ts';
 import { Env, Metadata, SpawnRequest } from './sandbox.ts';
 import { CommandLine, Cursor, Image } from './text-rules.ts';
@@ -49,15 +49,14 @@ const facts = {
   ),
 };
 
-export const TemplateCreate = Type.Object(
-  { name, ...facts },
-  { $id: 'TemplateCreate', additionalProperties: false },
-);
+const rules = { additionalProperties: false, [DESCRIBED]: { not: POLICY_WITHOUT_NETWORK } };
+
+export const TemplateCreate = Type.Object({ name, ...facts }, { $id: 'TemplateCreate', ...rules });
 export type TemplateCreate = Static<typeof TemplateCreate>;
 
 export const TemplateUpdate = Type.Object(
   { name: Type.Optional(name), ...facts },
-  { $id: 'TemplateUpdate', additionalProperties: false },
+  { $id: 'TemplateUpdate', ...rules },
 );
 export type TemplateUpdate = Static<typeof TemplateUpdate>;
 
@@ -118,7 +117,7 @@ export const TemplateListQuery = Type.Object(
 export type TemplateListQuery = Static<typeof TemplateListQuery>;
 
 /** What a spawn may say of its own: everything but the image. */
-export const TemplateSpawn = Type.Object(overrides, { $id: 'TemplateSpawn', additionalProperties: false });
+export const TemplateSpawn = Type.Object(overrides, { $id: 'TemplateSpawn', ...rules });
 export type TemplateSpawn = Static<typeof TemplateSpawn>;
 
 export const TemplateDeleted = Type.Object(

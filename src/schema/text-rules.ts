@@ -116,6 +116,12 @@ export const Cursor = named('Cursor', {
   pattern: '^[A-Za-z0-9_-]{35,}$',
   description: 'The X-Next-Cursor header of the previous page, unchanged. Clients must not build cursors.',
 });
+/** Base64url of a reference, a blank and the id of a worker. */
+export const ImageCursor = named('ImageCursor', {
+  pattern: '^[A-Za-z0-9_-]{4,}$',
+  description:
+    'The X-Next-Cursor header of the previous page of images, unchanged. Clients must not build cursors.',
+});
 
 /** Two labels or more of 15 characters at most; no `--`, which could be an invalid name by IDNA, and none of our own names. */
 const NAME = '(?:[a-z0-9](?:-?[a-z0-9]){0,7}\\.){1,3}(?:com|net|org|dev|io|example)';

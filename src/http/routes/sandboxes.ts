@@ -44,7 +44,7 @@ export const sandboxRoutes: Route[] = [
     body: SpawnRequest,
     bodyOptional: true,
     success: { status: 200, description: 'The decision.', schema: AdmissionDecision },
-    errors: ['not_found', 'precondition_failed'],
+    errors: ['not_found', 'precondition_failed', 'not_implemented'],
     example: { ttl: '30m', owner_id: 'ann' },
     handler: ({ body, caller }, { sandboxes }) => sandboxes.admission(body, caller),
   }),

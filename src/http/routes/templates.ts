@@ -34,7 +34,7 @@ export const templateRoutes: Route[] = [
       schema: Template,
       headers: ETAG,
     },
-    errors: ['not_found', 'conflict', 'resource_limit'],
+    errors: ['not_found', 'conflict', 'resource_limit', 'not_implemented'],
     example: { name: 'python', image: 'python:3.12', env: { LANG: 'C.UTF-8' }, setup: ['pip install numpy'] },
     handler: async ({ body, caller }, { templates }) => {
       const template = await templates.create(body, caller);
@@ -93,7 +93,7 @@ export const templateRoutes: Route[] = [
       schema: Template,
       headers: ETAG,
     },
-    errors: ['forbidden', 'not_found', 'precondition_failed', 'resource_limit'],
+    errors: ['forbidden', 'not_found', 'precondition_failed', 'resource_limit', 'not_implemented'],
     example: { image: 'python:3.13', prewarm: 2 },
     handler: async ({ params, body, caller, headers }, { templates }) => {
       const template = await templates.update(params.name, body, caller, versionsOf(headers));

@@ -3,13 +3,22 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { signalNumber } from '../../../src/agent/signals.ts';
+import { formatImageCursor, parseImageCursor } from '../../../src/control/system/image-cursor.ts';
 import { formatCursor, parseCursor } from '../../../src/domain/cursor.ts';
 import { parseDuration, parseFineDuration } from '../../../src/domain/duration.ts';
 import { parseImage } from '../../../src/domain/image.ts';
 import { parseOwner } from '../../../src/domain/owner.ts';
 import { strictBase64 } from '../../../src/http/body/base64.ts';
 import { SIGNAL_NAME } from '../../../src/schema/signals.ts';
-import { BASE64, Cursor, Duration, FineDuration, Image, Owner } from '../../../src/schema/text-rules.ts';
+import {
+  BASE64,
+  Cursor,
+  Duration,
+  FineDuration,
+  Image,
+  ImageCursor,
+  Owner,
+} from '../../../src/schema/text-rules.ts';
 
 const patternOf = (rules: object) => new RegExp((rules as { pattern: string }).pattern, 'u');
 const isTaken = (read: () => unknown) => {
@@ -35,6 +44,7 @@ describe.each([
   ['signals', new RegExp(SIGNAL_NAME, 'u'), (text: string) => signalNumber(signalOf(text))],
   // The pattern that schemathesis generates cursors from; the description shows a simpler one.
   ['generated cursors', generatedCursor, (text: string) => parseCursor(text)],
+  ['generated cursors of images', generatedCursor, (text: string) => parseImageCursor(text)],
 ] as const)('the pattern of %s', (_name, pattern, read) => {
   it('allows nothing that the server refuses', () => {
     fc.assert(
@@ -96,6 +106,15 @@ it('allows every cursor that the server issues', () => {
       const text = formatCursor({ created_at: stamp.toISOString(), id: String(number) });
       expect(patternOf(Cursor).test(text), text).toBe(true);
       expect(generatedCursor.test(text), text).toBe(true);
+    }),
+  );
+});
+
+it('allows every cursor of images that the server issues', () => {
+  const word = fc.stringMatching(/^[!-~]{1,128}$/);
+  fc.assert(
+    fc.property(word, word, (reference, worker_id) => {
+      expect(patternOf(ImageCursor).test(formatImageCursor({ reference, worker_id }))).toBe(true);
     }),
   );
 });
