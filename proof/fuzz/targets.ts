@@ -1,5 +1,5 @@
 // Everything that is fuzzed, by the name that `--only` takes.
-import { agent, parser } from './agent.ts';
+import { agent, names, parser } from './agent.ts';
 import type { Target } from './campaign.ts';
 import { config } from './config.ts';
 import { formats } from './formats.ts';
@@ -18,6 +18,7 @@ export const TARGETS = {
   readers,
   agent,
   parser,
+  names,
   config,
   guest,
   sessions,

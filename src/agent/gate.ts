@@ -1,37 +1,42 @@
-// The connections that programs of a sandbox make to its proxy port, for a sandbox without a network of its own. The sandbox
+// The connections that programs of a sandbox make through its proxy port or its transparent gate, where it has no network of its own. The sandbox
 // only carries bytes: whoever accepts a connection decides where it leads.
 import { tunnel } from './connect.ts';
 import { AgentFault } from './fault.ts';
 import type { Piece } from './inbox.ts';
-import type { GateConnection, GateOrigin, SandboxGate } from './io.ts';
+import type { GateConnection, GateMade, GateOrder, GateOrigin, SandboxGate } from './io.ts';
 import type { Requests } from './requests.ts';
 import { WireReader, WireWriter } from './wire.ts';
 
 /** What the agent made (agent/PROTOCOL.md, `gate`). */
+const WANTS_GATE = 1;
 const DID_PROXY = 1;
+const DID_GATE = 2;
+const BY_GATE = 2;
 /** The origin comes on a channel of its own, before the bytes. */
 const ORIGIN_CHANNEL = 1;
 const UNKNOWN_UID = 0xffff_ffff;
 
 export function sandboxGate(requests: Requests): SandboxGate {
   return {
-    open: (port) => openGate(requests, port),
+    open: (order) => openGate(requests, order),
     accept: (signal) => acceptConnection(requests, signal),
   };
 }
 
-async function openGate(requests: Requests, port: number): Promise<boolean> {
-  const args = () => new WireWriter().u16(port).u8(0).u16(0);
-  const done = await requests.call('gate', readGate, { args });
-  return port === 0 || (done & DID_PROXY) !== 0;
+function openGate(requests: Requests, { proxy_port, ports }: GateOrder): Promise<GateMade> {
+  const args = () => {
+    const wanted = ports ?? [];
+    const writer = new WireWriter().u16(proxy_port).u8(ports ? WANTS_GATE : 0);
+    return wanted.reduce((all, port) => all.u16(port), writer.u16(wanted.length));
+  };
+  return requests.call('gate', (reader) => readMade(reader, proxy_port), { args });
 }
 
-/** The parts that were made; the ports that could not be had follow. */
-function readGate(reader: WireReader): number {
+function readMade(reader: WireReader, proxy_port: number): GateMade {
   const done = reader.u32();
-  const missing = reader.u16();
-  reader.raw(missing * 2);
-  return done;
+  const count = reader.u16();
+  const missing = Array.from({ length: count }, () => reader.u16()).filter((port) => port !== proxy_port);
+  return { proxy: proxy_port === 0 || (done & DID_PROXY) !== 0, gate: (done & DID_GATE) !== 0, missing };
 }
 
 async function acceptConnection(requests: Requests, signal?: AbortSignal): Promise<GateConnection> {
@@ -59,15 +64,22 @@ function originOf(requests: Requests, piece: Piece | undefined): GateOrigin {
   }
 }
 
-/** The address and port that the program asked for are those of the proxy port, so only the peer is of use. */
 function readOrigin(reader: WireReader): GateOrigin {
-  reader.u8();
+  const how = reader.u8();
   const uid = reader.u32();
-  reader.str();
-  reader.u8();
-  reader.raw(16);
-  reader.u16();
+  const name = reader.str();
+  const family = reader.u8();
+  const address = reader.raw(16);
+  const port = reader.u16();
   const peerPort = reader.u16();
   reader.end();
-  return { uid: uid === UNKNOWN_UID ? undefined : uid, peerPort };
+  const who = { uid: uid === UNKNOWN_UID ? undefined : uid, peerPort };
+  if (how !== BY_GATE) return who;
+  return { ...who, target: { host: name === '' ? addressText(family, address) : name, port } };
+}
+
+function addressText(family: number, bytes: Buffer): string {
+  if (family === 4) return bytes.subarray(0, 4).join('.');
+  if (family !== 6) throw new AgentFault('an address of another family');
+  return Array.from({ length: 8 }, (_, part) => bytes.readUInt16BE(part * 2).toString(16)).join(':');
 }

@@ -102,12 +102,30 @@ export interface SandboxFiles {
   remove(path: string, recursive: boolean, signal?: AbortSignal): Promise<void>;
 }
 
-/** Who connected, as the sandbox reports it. */
+/** Who connected, and where to, as the sandbox reports it. */
 export interface GateOrigin {
   /** User inside the sandbox; undefined when the agent did not find the socket, for example after the program has ended. */
   uid: number | undefined;
   /** The port of the program's socket. */
   peerPort: number;
+  /** In the transparent gate: what the program asked for, the name or the address. Absent at the proxy port. */
+  target?: { host: string; port: number };
+}
+
+export interface GateOrder {
+  /** On the loopback of the sandbox; 0 closes it. */
+  proxy_port: number;
+  /** Ports of the transparent gate, at most 64; undefined: none is wanted, and one that is there closes its ports. */
+  ports?: readonly number[];
+}
+
+export interface GateMade {
+  /** False: another program has the proxy port. */
+  proxy: boolean;
+  /** The transparent gate. */
+  gate: boolean;
+  /** Ports of the gate that could not be had. */
+  missing: number[];
 }
 
 export interface GateConnection {
@@ -118,10 +136,10 @@ export interface GateConnection {
 
 export interface SandboxGate {
   /**
-   * Opens the proxy port on the loopback of the sandbox; 0 closes it. Idempotent: connections that wait at an open port stay. It
-   * stays open after this session. False: another program has the port.
+   * Opens exactly these ports. Idempotent: connections that wait at a port that stays open stay. They stay open after this
+   * session.
    */
-  open(port: number): Promise<boolean>;
+  open(order: GateOrder): Promise<GateMade>;
   /**
    * Waits for the next connection, first come, first served; there is no limit of time. Rejects when `signal` aborts, which also
    * resets a connection that came, and when the session ends. `resource_limit` with 256 open or awaited.

@@ -17,6 +17,8 @@ export interface AppliedEgress {
   readonly rate: number;
   /** Bytes of both directions together, over the life of the sandbox on this server; 0 is none. */
   readonly max_bytes: number;
+  /** Ports that the transparent gate opens; undefined: programs use the proxy. */
+  readonly ports?: readonly number[];
   /** Which decisions become events. */
   readonly log: 'denied' | 'all' | 'none';
 }
@@ -69,14 +71,19 @@ export interface EgressLogQuery {
 /** The outgoing access of one sandbox. It outlives sessions: its log, counters and addresses stay until `close`. */
 export interface EgressGate {
   readonly counters: EgressCounters;
+  /** Ports of the transparent gate that could not be had. */
+  readonly missing: readonly number[];
   /**
-   * Opens the proxy port and accepts connections over `io` until that session ends; connections of an earlier session have
-   * ended with it. Resolves once the port listens. Rejects with `not_implemented` where the agent has no gate, with
-   * `conflict` when another program has the port.
+   * Opens the proxy port and the ports of the policy, and accepts connections over `io` until that session ends; connections of an earlier session have
+   * ended with it. Resolves once the ports listen. Rejects with `not_implemented` where the agent has no gate, or not the
+   * transparent one that the policy wants, with `conflict` when another program has the proxy port.
    */
   serve(io: SandboxIo): Promise<void>;
-  /** Applies from now on. Open connections that it does not allow are reset before this returns. */
-  change(policy: AppliedEgress): void;
+  /**
+   * Applies from now on. Open connections that it does not allow are reset before this returns; new ports of the transparent gate
+   * listen when it resolves. Never rejects: a session that fails opens them again when it is back.
+   */
+  change(policy: AppliedEgress): Promise<void>;
   /** What a connection would get now. Resolves allowed names, opens nothing. */
   check(host: string, port: number): Promise<EgressCheck>;
   /** A line for each refusal, and for each connection that has ended; in the order of time. */

@@ -3,13 +3,17 @@ import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../domain/ports.ts';
 import { farewell } from './farewell.ts';
 import { readStart } from './first-bytes.ts';
+import { ACCESS_DENIED, TLS_HANDSHAKE } from './hello.ts';
 import { HTTP_PORT, type HttpFront } from './http-front.ts';
 import { refusalOf, socksReplyOf } from './refusal.ts';
 import { greetingReply, readGreeting, readSocksRequest, SOCKS_VERSION, socksReply } from './socks.ts';
+import type { HttpTarget } from './target.ts';
 import { tunnel } from './tunnel.ts';
 import type { Visit } from './visit.ts';
 
 const FIRST_MS = 10_000;
+/** For a program that was refused: most that speak TLS say hello at once. */
+const HELLO_MS = 500;
 
 export interface Front {
   readonly clock: Clock;
@@ -31,6 +35,41 @@ export async function serveClient({ clock, http }: Front, client: Duplex, visit:
       timer.cancel();
       http.serve(client, visit, FIRST_MS);
     }
+  } catch {
+    client.destroy();
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** Serves a connection to the transparent gate, whose target is known. Never rejects; the connection may outlive it. */
+export async function serveTarget(
+  { clock, http }: Front,
+  client: Duplex,
+  visit: Visit,
+  target: HttpTarget,
+): Promise<void> {
+  client.on('error', () => undefined);
+  const ask = { ...target, how: 'gate', uid: visit.uid } as const;
+  if (target.port === HTTP_PORT) return http.serve(client, { ...visit, fixed: ask }, FIRST_MS);
+  try {
+    tunnel(client, await visit.gate.open(ask, client), visit.gate, clock);
+  } catch {
+    await sayRefused(client, clock);
+  }
+}
+
+/** Answers a program that speaks TLS with an alert, and resets any other. */
+async function sayRefused(client: Duplex, clock: Clock): Promise<void> {
+  const timer = clock.after(HELLO_MS, () => client.destroy());
+  try {
+    const { isTls } = await readStart(client, (bytes) => ({
+      kind: 'first',
+      size: bytes.length,
+      isTls: bytes[0] === TLS_HANDSHAKE,
+    }));
+    if (isTls) farewell(client, clock, ACCESS_DENIED);
+    else client.destroy();
   } catch {
     client.destroy();
   } finally {

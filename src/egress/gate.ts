@@ -1,7 +1,6 @@
 // The outgoing access of one sandbox: accepts connections of its programs, decides, connects, counts and remembers.
 import type { Duplex } from 'node:stream';
-import type { SandboxIo } from '../agent/io.ts';
-import { ServiceError } from '../domain/errors.ts';
+import type { GateConnection, SandboxGate, SandboxIo } from '../agent/io.ts';
 import type { Clock } from '../domain/ports.ts';
 import { takeToken } from '../domain/rate.ts';
 import type { EgressCheck } from '../schema/egress.ts';
@@ -18,11 +17,12 @@ import type {
   EgressResolver,
   EgressSettings,
 } from './egress.ts';
-import { serveClient } from './front.ts';
+import { serveClient, serveTarget } from './front.ts';
 import type { HttpFront } from './http-front.ts';
 import { DecisionLog } from './log.ts';
 import { Notices } from './notices.ts';
 import { type Ask, Passage } from './passage.ts';
+import { noSession, openPorts } from './ports.ts';
 import { ByteQuota } from './quota.ts';
 import { decisionOf, EgressRefusal } from './refusal.ts';
 import { Names } from './resolve.ts';
@@ -60,6 +60,8 @@ export class OpenGate implements EgressGate, FrontGate {
   readonly #counts = { allowed: 0, denied: 0, failed: 0 };
   readonly #clients = new Set<Duplex>();
   #loop: AcceptLoop | undefined;
+  #agent: SandboxGate | undefined;
+  #missing: readonly number[] = [];
   #rateFullAt = 0;
   #isClosed = false;
 
@@ -75,6 +77,10 @@ export class OpenGate implements EgressGate, FrontGate {
 
   get policy(): AppliedEgress {
     return this.#policy;
+  }
+
+  get missing(): readonly number[] {
+    return this.#missing;
   }
 
   get idleMs(): number {
@@ -94,32 +100,26 @@ export class OpenGate implements EgressGate, FrontGate {
 
   async serve(io: SandboxIo): Promise<void> {
     const { gate } = io;
-    if (!gate)
-      throw new ServiceError(
-        'not_implemented',
-        'The agent in the sandbox cannot carry outgoing connections.',
-        {
-          remedy: 'Spawn a new sandbox: this one started with an earlier version.',
-        },
-      );
-    const { proxy_port } = this.#deps.settings();
-    if (!(await gate.open(proxy_port)))
-      throw new ServiceError('conflict', `Another program in the sandbox uses port ${proxy_port}.`, {
-        remedy: 'End it, or set egress.proxy_port to another port.',
-      });
+    if (!gate) throw noSession();
+    await this.#openPorts(gate);
     this.#loop?.stop();
     if (this.#isClosed) return;
+    this.#agent = gate;
     this.#loop = new AcceptLoop(io, gate, {
       clock: this.#deps.clock,
-      serve: ({ origin, socket }) => this.#client(socket, origin.uid),
+      serve: (connection) => this.#client(connection),
     });
   }
 
-  change(policy: AppliedEgress): void {
+  async change(policy: AppliedEgress): Promise<void> {
+    const before = this.#policy.ports?.join();
     this.#policy = policy;
     for (const passage of this.#open()) passage.review(policy);
     if (this.#quota.isUsed) this.#exhausted();
     this.#slots.admit();
+    if (!this.#agent || !policy.ports || policy.ports.join() === before) return;
+    // A lost session says so by itself, and the next one opens the ports.
+    await this.#openPorts(this.#agent).catch(() => undefined);
   }
 
   check(host: string, port: number): Promise<EgressCheck> {
@@ -195,12 +195,18 @@ export class OpenGate implements EgressGate, FrontGate {
     return passage.refuse(error);
   }
 
-  #client(client: Duplex, uid: number | undefined): void {
+  async #openPorts(gate: SandboxGate): Promise<void> {
+    this.#missing = await openPorts(gate, this.#deps.settings().proxy_port, this.#policy.ports);
+  }
+
+  #client({ origin: { uid, target }, socket: client }: GateConnection): void {
     if (this.#isClosed) return void client.destroy();
     this.#clients.add(client);
     client.once('close', () => this.#clients.delete(client));
     const { clock, http } = this.#deps;
-    void serveClient({ clock, http }, client, { gate: this, uid });
+    const visit = { gate: this, uid };
+    if (target) void serveTarget({ clock, http }, client, visit, target);
+    else void serveClient({ clock, http }, client, visit);
   }
 
   #decider() {

@@ -18,6 +18,7 @@ const DEADLINES_MS = {
   probe: 3_000,
   snapshots: 10_000,
   'list images': 10_000,
+  'try a gate': 30_000,
 } as const;
 type Operation = keyof typeof DEADLINES_MS;
 
@@ -52,7 +53,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     make('destroy', new AbortController().signal, (signal) => provider.destroy(ref, signal)).catch(
       () => undefined,
     );
-  const { snapshots, presentImages, readyImage, imageState } = provider;
+  const { snapshots, presentImages, readyImage, imageState, gateRefusal } = provider;
   return {
     ...traitsOf(provider),
     describe: () => provider.describe(),
@@ -82,6 +83,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     ...(imageState && {
       imageState: (spec, signal) => make('list images', signal, (inner) => imageState(spec, inner)),
     }),
+    ...(gateRefusal && { gateRefusal: (signal) => make('try a gate', signal, gateRefusal) }),
     ...(snapshots && { snapshots: (signal) => make('snapshots', signal, snapshots) }),
     // No deadline: a watch lasts as long as its listener.
     ...(provider.watch && { watch: (onEvent, signal) => watching(provider, name, onEvent, signal) }),

@@ -25,6 +25,8 @@ export interface RuntimeSpec {
   memory_mb: number;
   vcpus: number;
   network: 'default' | 'none';
+  /** Make a transparent gate for its outgoing connections; only where `gateRefusal` says that one can be made. */
+  gate?: true;
   /** Stored in the runtime's label, ISO 8601. */
   expires_at: string;
   /**
@@ -120,6 +122,11 @@ export interface Provider {
   readonly hasNetwork?: boolean;
   /** Whether programs of its sandboxes can reach out through the session, under an egress policy; absent: no. */
   readonly hasEgress?: boolean;
+  /**
+   * Why no transparent gate can be made for its sandboxes here, as a sentence; undefined: it can. Absent, with `hasEgress`: its
+   * kind of sandbox has none. The first call may try one.
+   */
+  gateRefusal?(signal: AbortSignal): Promise<string | undefined>;
   /** Whether it can create VMs of a pool. */
   readonly hostsPools?: boolean;
   /** Whether an external service assigns runtime ids, which may then repeat. */

@@ -54,9 +54,9 @@ export const EgressConfig = section(
     ),
     proxy_port: integer(7424, 1, 65_535, 'Port of the proxy on the loopback of each sandbox.'),
     proxy_env: choice(
-      ['auto', 'never'],
+      ['auto', 'always', 'never'],
       'auto',
-      'auto: commands get https_proxy and similar variables unless the spawn sets them; never: they do not.',
+      'auto: commands of sandboxes without a transparent gate get https_proxy and similar variables unless the spawn sets them; always: those with one too; never: none do.',
     ),
     connect_timeout: duration('10s', 'Timeout of a connection to a target.'),
     idle_timeout: duration('15m', 'How long a connection stays open on which nothing is sent.'),

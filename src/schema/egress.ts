@@ -9,6 +9,10 @@ export type EgressLayerName = (typeof EGRESS_LAYERS)[number];
 
 const MOST_RULES = 256;
 const MOST_CONNECTIONS = 192;
+/** The most that a transparent gate opens (agent/PROTOCOL.md). */
+export const MOST_PORTS = 64;
+
+const port = () => Type.Integer({ minimum: 1, maximum: 65_535 });
 
 const rules = (description: string) =>
   Type.Optional(
@@ -51,7 +55,10 @@ const limits = {
   ),
 };
 
-export const EGRESS_MODES = ['auto', 'gate', 'proxy'] as const;
+/** How the programs of a sandbox connect. */
+export const EGRESS_WAYS = ['gate', 'proxy'] as const;
+export type EgressWay = (typeof EGRESS_WAYS)[number];
+export const EGRESS_MODES = ['auto', ...EGRESS_WAYS] as const;
 
 export const EgressPolicy = Type.Object(
   {
@@ -59,7 +66,14 @@ export const EgressPolicy = Type.Object(
     mode: Type.Optional(
       Type.Enum([...EGRESS_MODES], {
         description:
-          'How programs connect. proxy: through the proxy on the loopback of the sandbox, as variables such as https_proxy say. auto: the best that works, proxy at present. gate: not supported yet.',
+          'How programs connect. gate: as if they had a network, through a transparent gate; 501 where none can be made. proxy: through the proxy on the loopback of the sandbox, as variables such as https_proxy say. auto, the default: gate where one can be made, else proxy.',
+      }),
+    ),
+    ports: Type.Optional(
+      Type.Array(port(), {
+        maxItems: MOST_PORTS,
+        description:
+          'Ports that a transparent gate opens beside those that rules in allow name; 80 and 443 if omitted. Rules decide about each connection.',
       }),
     ),
     log: Type.Optional(
@@ -84,7 +98,7 @@ export type EgressCeiling = Static<typeof EgressCeiling>;
 
 /** The stored policy of a sandbox: the layers that belong to it. */
 export interface SandboxEgress {
-  mode: 'proxy';
+  mode: EgressWay;
   template?: EgressPolicy;
   spawn?: EgressPolicy;
 }
@@ -92,7 +106,7 @@ export interface SandboxEgress {
 /** As the sandbox object shows it. */
 export const EgressSummary = Type.Object(
   {
-    mode: Type.Enum(['proxy'], { description: 'How programs connect.' }),
+    mode: Type.Enum([...EGRESS_WAYS], { description: 'How programs connect.' }),
     default: Type.Enum(['deny', 'allow'], {
       description: 'What holds for public targets that no rule names.',
     }),
@@ -139,7 +153,6 @@ const host = described(
   Type.String({ minLength: 1, maxLength: 256, description: 'A name or an address.' }),
   EgressTarget,
 );
-const port = Type.Integer({ minimum: 1, maximum: 65_535 });
 
 export const EgressCheckRequest = Type.Object(
   {
@@ -148,7 +161,7 @@ export const EgressCheckRequest = Type.Object(
     ),
     egress: Type.Optional(EgressPolicy),
     host,
-    port,
+    port: port(),
   },
   {
     $id: 'EgressCheckRequest',
@@ -164,7 +177,7 @@ export const EgressCheck = Type.Object(
     decision: Type.Enum(['allowed', 'denied'], { description: 'What a connection would get now.' }),
     reason: Type.Enum([...EGRESS_REASONS]),
     host: Type.String({ description: 'The host in its canonical spelling.' }),
-    port,
+    port: port(),
     rule: Type.Optional(Type.String({ description: 'The rule that decided.' })),
     layer: Type.Optional(Type.Enum([...EGRESS_LAYERS], { description: 'The layer that decided.' })),
     addresses: Type.Optional(
@@ -192,7 +205,8 @@ const texts = Type.Array(Type.String());
 
 export const EgressStatus = Type.Object(
   {
-    mode: Type.Enum(['proxy']),
+    mode: Type.Enum([...EGRESS_WAYS]),
+    ports: Type.Optional(Type.Array(port(), { description: 'Ports that the transparent gate opens.' })),
     layers: Type.Array(
       Type.Object(
         { name: layer, default: Type.Enum(['deny', 'allow']), allow: texts, deny: texts },
@@ -238,7 +252,9 @@ export const EgressLogLine = Type.Object(
     host: Type.String(),
     port: Type.Integer(),
     address: Type.Optional(Type.String({ description: 'The address that was connected to or refused.' })),
-    how: Type.Enum(['connect', 'http', 'socks'], { description: 'How the program used the proxy.' }),
+    how: Type.Enum(['gate', 'connect', 'http', 'socks'], {
+      description: 'Through the transparent gate, or how the program used the proxy.',
+    }),
     uid: Type.Optional(Type.Integer({ description: 'User of the program in the sandbox.' })),
     method: Type.Optional(Type.String({ description: 'Of a plain HTTP request; as path and status.' })),
     path: Type.Optional(Type.String({ description: 'Without its query.' })),

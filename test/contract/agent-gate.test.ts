@@ -24,7 +24,7 @@ async function opened() {
   const agent = await startAgent();
   const gate = gateOf(await agent.open());
   const port = await freePort();
-  expect(await gate.open(port)).toBe(true);
+  expect(await gate.open({ proxy_port: port })).toEqual({ proxy: true, gate: false, missing: [] });
   return { agent, gate, port };
 }
 
@@ -87,9 +87,9 @@ describeWith(['cc'], 'the gate of a sandbox', () => {
   test('says when another program has the port, and closes', async () => {
     const { gate, port } = await opened();
     const other = gateOf(await (await startAgent()).open());
-    expect(await other.open(port)).toBe(false);
-    expect(await gate.open(0)).toBe(true);
-    expect(await other.open(port)).toBe(true);
+    expect(await other.open({ proxy_port: port })).toMatchObject({ proxy: false });
+    expect(await gate.open({ proxy_port: 0 })).toMatchObject({ proxy: true });
+    expect(await other.open({ proxy_port: port })).toMatchObject({ proxy: true });
   });
 
   test('ends a wait with its session', async () => {

@@ -6,10 +6,10 @@ import { itWith, type Need } from '../support/requires.ts';
 
 const RUNS: Record<TargetName, number> = {
   ...{ routes: 120, wire: 100, frames: 60, readers: 60, formats: 300 },
-  ...{ agent: 2, parser: 2, config: 160, guest: 400, sessions: 80 },
+  ...{ agent: 2, parser: 2, names: 2, config: 160, guest: 400, sessions: 80 },
 };
 const NEEDS: Partial<Record<TargetName, Need[]>> = {
-  ...{ agent: ['cc'], parser: ['cc'], config: [], guest: [], formats: [] },
+  ...{ agent: ['cc'], parser: ['cc'], names: ['cc'], config: [], guest: [], formats: [] },
 };
 
 for (const name of Object.keys(TARGETS) as TargetName[])

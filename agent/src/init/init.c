@@ -14,6 +14,7 @@
 #include "agent.h"
 #include "init/init.h"
 #include "init/launch.h"
+#include "net/doors.h"
 
 #define MAX_ENVIRONMENT 64
 #define MEBIBYTE (1024 * 1024)
@@ -51,6 +52,25 @@ static int quiet_descriptors(void)
 	return fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC);
 }
 
+/* gate=launcher: the runner has handed the sockets on; gate=init: they are made here. */
+static int take_gate(const struct settings *s)
+{
+	const char *maker = settings_get(s, "gate");
+	int sockets[GATE_SOCKETS];
+
+	if (!maker)
+		return 0;
+	if (strcmp(maker, "init") == 0 && gate_space_make(sockets))
+		return -1;
+	for (int i = 0; i < GATE_SOCKETS && strcmp(maker, "launcher") == 0; i++) {
+		sockets[i] = GATE_FD + i;
+		if (fcntl(sockets[i], F_SETFD, FD_CLOEXEC))
+			return fail("gate: the runner kept its sockets");
+	}
+	doors_take(sockets);
+	return 0;
+}
+
 /* The steps that need rights over the namespaces; the other runner has done most of them by its own means. */
 static int build(const struct settings *s)
 {
@@ -60,6 +80,8 @@ static int build(const struct settings *s)
 	if (!is_traced && getpid() != 1)
 		return fail("be process 1");
 	if (!is_built && (network_up() || root_build(s)))
+		return -1;
+	if (take_gate(s))
 		return -1;
 	if (is_pool)
 		return pool_enter(s);

@@ -86,7 +86,7 @@ static int drop(const struct start *start)
 }
 
 /* Moves the four descriptors to their fixed numbers; the sources are first moved above them. */
-static int place_descriptors(const struct start *start)
+static int place_descriptors(struct start *start)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int high[4] = { nothing, start->output_fd, start->listen_fd, start->control_fd };
@@ -102,6 +102,7 @@ static int place_descriptors(const struct start *start)
 			return fail("descriptors");
 	}
 	descriptors_close_from(CONTROL_FD + 1);
+	start->output_fd = 1;
 	return 0;
 }
 
@@ -139,14 +140,14 @@ static int execute_runner(const struct settings *s)
 	return fail("start the runner");
 }
 
-int launch_child(const struct start *start)
+int launch_child(struct start *start)
 {
 	umask(022);
 	if (cgroup_join(start->settings))
 		return -1;
 	if (setsid() < 0)
 		return fail("setsid");
-	if (stage(start) || drop(start) || place_descriptors(start))
+	if (stage(start) || place_descriptors(start) || launch_gate(start->settings) || drop(start))
 		return -1;
 	if (chdir("/"))
 		return fail("chdir");

@@ -8,6 +8,7 @@
 #include "base/settings.h"
 
 #define LISTEN_FD 3  /* the listening socket for serve() */
+#define GATE_FD 5    /* the sockets of a gate that the launcher made, one after the other */
 #define CONTROL_FD 4 /* SOCK_SEQPACKET pair between launch and init; closed before any program of the guest runs */
 
 /* Packets on CONTROL_FD. launch → init: the settings, then GO. init → launch: HELLO first, then READY with warnings
@@ -35,9 +36,13 @@ struct start {
 	int drop; /* uid and gid are set */
 };
 
-/* For the child: joins cgroups, starts a session, mounts staged sources, changes to the sandbox's uid, moves
- * descriptors, then executes the runner. Returns -1 with `failure` set when a step fails. (launch-child.c) */
-int launch_child(const struct start *start);
+/* For the child: joins cgroups, starts a session, mounts staged sources, moves descriptors, makes the gate, changes to the
+ * sandbox's uid, then executes the runner. Returns -1 with `failure` set when a step fails; `output_fd` is then where it
+ * can be told. (launch-child.c) */
+int launch_child(struct start *start);
+/* With gate=launcher, for a runner that keeps the network namespace and the descriptors: makes the programs' network and
+ * the gate. Needs the rights of root. (launch-gate.c) */
+int launch_gate(const struct settings *s);
 /* Mounts the tree of an image on `target`, its files (which tree_uid= owns) shown as the sandbox's where the kernel can.
  * Returns 0 or -1 with errno. (launch-tree.c) */
 int launch_stage_tree(const struct start *start, const char *source, const char *target);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "init/init.h"
+#include "net/gate-space.h"
 
 #define PATH_BYTES 4200
 #define USERS_MAX (1024 * 1024)
@@ -85,21 +86,29 @@ static int add_user(int etc, const char *name, unsigned id, const char *line)
 	return failed;
 }
 
-static int write_own_files(const struct settings *s)
+static int write_users(const struct settings *s, int etc)
 {
 	unsigned id = (unsigned)settings_number(s, "inside_uid", 1000);
 	const char *host = settings_get(s, "hostname");
-	int etc = open("/lower/etc", READ | O_DIRECTORY), failed;
 	char passwd[128], group[64];
+
+	snprintf(passwd, sizeof(passwd), "sandbox:x:%u:%u:sandbox:/workspace:/bin/sh\n", id, id);
+	snprintf(group, sizeof(group), "sandbox:x:%u:\n", id);
+	return add_user(etc, "passwd", id, passwd) || add_user(etc, "group", id, group) ||
+	       (host && write_upper("hostname", host, ""));
+}
+
+static int write_own_files(const struct settings *s)
+{
+	int etc = open("/lower/etc", READ | O_DIRECTORY), failed;
 
 	if (etc < 0)
 		return 0;
-	snprintf(passwd, sizeof(passwd), "sandbox:x:%u:%u:sandbox:/workspace:/bin/sh\n", id, id);
-	snprintf(group, sizeof(group), "sandbox:x:%u:\n", id);
 	failed = mkdir("/upper/etc", 0755) ? fail("make /etc") : 0;
-	if (!failed)
-		failed = add_user(etc, "passwd", id, passwd) || add_user(etc, "group", id, group) ||
-			 (host && write_upper("hostname", host, ""));
+	if (!failed && settings_get(s, "tree"))
+		failed = write_users(s, etc);
+	if (!failed && settings_get(s, "gate"))
+		failed = write_upper("resolv.conf", GATE_RESOLVER, "");
 	close(etc);
 	return failed;
 }
@@ -124,7 +133,7 @@ int root_image(const struct settings *s, const char *image)
 		return 0;
 	if (mount(source, "/lower", NULL, MS_BIND | MS_REC, NULL))
 		return 0;
-	if (is_tree && write_own_files(s))
+	if ((is_tree || settings_get(s, "gate")) && write_own_files(s))
 		return -1;
 	if (mount("overlay", "/new", "overlay", MS_NOSUID | MS_NODEV, options) == 0) {
 		if (is_tree)

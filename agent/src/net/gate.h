@@ -1,11 +1,16 @@
-/* The way out of a sandbox without a network: programs connect to the proxy port on the loopback, and each connection
- * becomes a stream of the host, which decides where it leads. */
+/* The ways out of a sandbox without a network: programs connect to the proxy port on the loopback, or in a transparent
+ * gate to any address. Each connection becomes a stream of the host, which decides where it leads. */
 #ifndef SVC_GATE_H
 #define SVC_GATE_H
 
+#include "net/gate-space.h"
 #include "wire/stream.h"
 
 extern const struct stream_kind gate_kind;
 extern const struct stream_kind accept_kind;
+
+/* Where the gate can be made later: `make` is called when a host first asks for one. It fills in the sockets and returns
+ * 0, or -1 with `failure` set. */
+void gate_make_with(int (*make)(int sockets[GATE_SOCKETS]));
 
 #endif

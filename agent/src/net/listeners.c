@@ -42,9 +42,9 @@ bool listeners_are_of(uint16_t port, uid_t uid)
 }
 
 /* A program that connected and ended at once has no socket any more: its uid is not found. */
-bool connection_owner(uint16_t port, uint16_t to, bool is_six, uid_t *uid)
+static bool look_for(const char *path, uint16_t port, uint16_t to, uid_t *uid)
 {
-	FILE *list = fopen(is_six ? "/proc/self/net/tcp6" : "/proc/self/net/tcp", "re");
+	FILE *list = fopen(path, "re");
 	char line[512];
 	bool found = false;
 
@@ -61,4 +61,10 @@ bool connection_owner(uint16_t port, uint16_t to, bool is_six, uid_t *uid)
 	}
 	fclose(list);
 	return found;
+}
+
+/* A socket of IPv6 may connect to an address of IPv4. */
+bool connection_owner(uint16_t port, uint16_t to, uid_t *uid)
+{
+	return look_for("/proc/self/net/tcp", port, to, uid) || look_for("/proc/self/net/tcp6", port, to, uid);
 }

@@ -68,3 +68,10 @@ int vm_network(const struct settings *s)
 		return -1;
 	return network && strcmp(network, "user") == 0 ? card_up() : 0;
 }
+
+int vm_gate(int sockets[GATE_SOCKETS])
+{
+	if (gate_space_make(sockets))
+		return -1;
+	return vm_write("/etc/resolv.conf", GATE_RESOLVER) ? fail("gate: /etc/resolv.conf") : 0;
+}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "net/gate.h"
 #include "vm/vm.h"
 
 #define MAX_ENVIRONMENT 64
@@ -126,6 +127,7 @@ _Noreturn void vm_main(void)
 	is_guest = true;
 	leave_console();
 	vm_kernel_log();
+	gate_make_with(vm_gate);
 	serve(&options);
 	end("the agent ended");
 }

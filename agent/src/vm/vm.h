@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/settings.h"
+#include "net/gate-space.h"
 
 /* Returns whether this program was started as /init of an initramfs. */
 int vm_is_init(int argc, char **argv);
@@ -38,6 +39,8 @@ int vm_identity(const struct settings *s);
 /* The same for a restored guest: the name, and a machine id from new random bytes. */
 int vm_name(const char *name);
 int vm_network(const struct settings *s);
+/* Makes a gate, and has the guest's resolver ask it. (vm-network.c) */
+int vm_gate(int sockets[GATE_SOCKETS]);
 /* Opens the agent's port: returns the descriptor, or -1. A port can be opened once. (vm-port.c) */
 int vm_port(void);
 /* Listens for the host on that vsock port: returns the descriptor, or -1. (vm-vsock.c) */

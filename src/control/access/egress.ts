@@ -1,4 +1,5 @@
 // Egress policies of sandboxes (docs/network.md).
+import { gatePorts } from '../../domain/egress/gate-ports.ts';
 import { egressGroups } from '../../domain/egress/layers.ts';
 import { suggestedRules } from '../../domain/egress/suggest.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -11,7 +12,7 @@ import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { EgressPolicies } from '../api/egress.ts';
 import { orSilence } from '../async/silence.ts';
-import { checkEgress, EGRESS_NOTE, egressOff } from '../records/egress-rules.ts';
+import { checkEgress, egressNotes, egressOff } from '../records/egress-rules.ts';
 import type { Finder } from '../records/find.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
@@ -110,6 +111,7 @@ async function replace(
   checkEgress({ egress: spawn }, deps.settings.egress);
   return deps.changes.run(id, async () => {
     const row = await withPolicy(deps, id, caller);
+    checkMode(row.egress, spawn);
     const egress: SandboxEgress = { ...row.egress, spawn };
     const events = [changedEvent(deps, row, spawn, caller)];
     const { state, epoch } = row;
@@ -119,6 +121,14 @@ async function replace(
     const changed = { ...moved.sandbox, egress };
     await deps.gates.change(changed);
     return statusOf(deps, changed);
+  });
+}
+
+/** Its networks were made when it started. */
+function checkMode({ mode }: SandboxEgress, wish: EgressPolicy): void {
+  if (wish.mode === undefined || wish.mode === 'auto' || wish.mode === mode) return;
+  throw new ServiceError('conflict', `The sandbox was spawned with the egress mode ${mode}, which stays.`, {
+    remedy: `Leave mode out, or spawn a sandbox with the mode ${wish.mode}.`,
   });
 }
 
@@ -145,10 +155,11 @@ const changedMeanwhile = () =>
 const NONE = { allowed: 0, denied: 0, failed: 0, open: 0, sent_bytes: 0, received_bytes: 0 };
 
 async function statusOf({ gates }: EgressPoliciesDeps, row: WithPolicy): Promise<EgressStatus> {
-  const { layers, max_connections, rate, max_bytes, log } = await gates.applied(row);
+  const { layers, ports, max_connections, rate, max_bytes, log } = await gates.applied(row);
   const gate = gates.gate(row.id);
   return {
     mode: row.egress.mode,
+    ...(ports && { ports: [...ports] }),
     layers: layers.map(({ name, default: otherwise, allow, deny }) => ({
       name,
       default: otherwise,
@@ -161,8 +172,21 @@ async function statusOf({ gates }: EgressPoliciesDeps, row: WithPolicy): Promise
     log,
     is_open: gate !== undefined,
     counters: gate ? { ...gate.counters } : NONE,
-    warnings: [EGRESS_NOTE],
+    warnings: [...egressNotes(row.egress), ...portNotes(layers, row.egress, gate?.missing ?? [])],
   };
+}
+
+function portNotes(
+  layers: Parameters<typeof gatePorts>[0],
+  { mode, template, spawn }: SandboxEgress,
+  missing: readonly number[],
+): string[] {
+  if (mode !== 'gate') return [];
+  const isCut = gatePorts(layers, [template?.ports, spawn?.ports]).isCut;
+  return [
+    ...(isCut ? ['egress: rules name more ports than the 64 that a transparent gate opens.'] : []),
+    ...(missing.length > 0 ? [`egress: the gate could not open the ports ${missing.join(', ')}.`] : []),
+  ];
 }
 
 async function* followed(

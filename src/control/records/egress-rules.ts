@@ -2,6 +2,7 @@
 import { checkPolicy, ruleOptions } from '../../domain/egress/layers.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { EgressConfig } from '../../schema/config-egress.ts';
+import type { SandboxEgress } from '../../schema/egress.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 
 /** `egress` and `network` in one request or template. Throws `bad_request` for both, and for an invalid policy. */
@@ -15,7 +16,6 @@ export function checkEgress(
     throw new ServiceError('bad_request', 'egress cannot be combined with network none.', {
       remedy: 'Remove one of them.',
     });
-  if (egress.mode === 'gate') throw noGate();
   checkPolicy(egress, ruleOptions(config));
 }
 
@@ -29,11 +29,10 @@ export const egressOff = ({ enabled }: Pick<EgressConfig, 'enabled'>) =>
         remedy: 'Remove egress, or set egress.enabled to true.',
       });
 
-const noGate = () =>
-  new ServiceError('not_implemented', 'The egress mode gate is not supported yet.', {
-    remedy: 'Use the mode auto or proxy.',
-  });
+/** What `warnings` of a sandbox say of its policy. */
+export function egressNotes({ mode }: Pick<SandboxEgress, 'mode'>): string[] {
+  return mode === 'proxy' ? [PROXY_NOTE] : [];
+}
 
-/** In `warnings` of sandboxes with a policy. */
-export const EGRESS_NOTE =
+const PROXY_NOTE =
   'egress: programs connect through a proxy. Those that do not read https_proxy, such as Java, .NET and Node.js before 22, are cut off.';

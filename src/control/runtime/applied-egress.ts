@@ -1,4 +1,5 @@
 // The policy of a sandbox as its gate applies it: all layers in the order in which they narrow.
+import { gatePorts } from '../../domain/egress/gate-ports.ts';
 import {
   egressLayer,
   egressLimits,
@@ -35,7 +36,7 @@ export function isGated(row: SandboxRecord): row is SandboxRecord & { egress: Sa
 /** The layers in the order in which they narrow. Throws `bad_request` for an invalid rule. */
 export function appliedEgress(
   config: EgressConfig,
-  { template, spawn }: Omit<SandboxEgress, 'mode'>,
+  { mode, template, spawn }: SandboxEgress,
   ceiling?: EgressCeiling,
 ): AppliedEgress {
   const options = ruleOptions(config);
@@ -52,5 +53,6 @@ export function appliedEgress(
     isPermittedPrivate: privateRanges(config),
     ...egressLimits(bounds),
     log: spawn?.log ?? template?.log ?? 'denied',
+    ...(mode === 'gate' && { ports: gatePorts(layers, [template?.ports, spawn?.ports]).ports }),
   };
 }

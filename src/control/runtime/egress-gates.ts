@@ -173,10 +173,10 @@ export class EgressGates {
     entry.retries.apply?.cancel();
     try {
       const policy = await this.applied(entry.row);
-      if (!entry.isClosed) entry.gate.change(policy);
+      if (!entry.isClosed) await entry.gate.change(policy);
     } catch (err) {
       if (entry.isClosed) return;
-      entry.gate.change(CUT_OFF);
+      await entry.gate.change(CUT_OFF);
       const message = 'Could not apply the egress policy of a sandbox; it is cut off. Retrying.';
       logger.warn({ sandbox_id: entry.row.id, err }, message);
       entry.retries.apply = clock.after(FIRST_RETRY_MS, () => void this.#apply(entry).catch(() => undefined));

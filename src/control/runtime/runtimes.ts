@@ -21,6 +21,8 @@ export interface RuntimePlan {
   image_policy?: ImagePolicy | undefined;
   /** Whether it may use images that were pulled with credentials; absent: not. */
   private_images?: boolean | undefined;
+  /** Its programs connect through a transparent gate. */
+  gate?: true;
   /** Any warning is a refusal. */
   strict: boolean;
 }
@@ -102,7 +104,8 @@ export const runtimeRef = ({ runtime_id, id, epoch }: Pick<Runtime, 'runtime_id'
   epoch,
 });
 
-export function runtimeSpec({ row, image, image_policy, private_images, strict }: RuntimePlan): RuntimeSpec {
+export function runtimeSpec(plan: RuntimePlan): RuntimeSpec {
+  const { row, image, image_policy, private_images, gate, strict } = plan;
   const { id, epoch, memory_mb, vcpus, network, expires_at, owner_id: account } = row;
   const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };
   return {
@@ -110,6 +113,7 @@ export function runtimeSpec({ row, image, image_policy, private_images, strict }
     ...(account !== undefined && { account }),
     ...(image_policy !== undefined && { image_policy }),
     ...(private_images && { private_images }),
+    ...(gate && { gate }),
     ...(strict && { strict }),
   };
 }

@@ -24,7 +24,7 @@ import type { SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LimitsOf, QueueSettings, Settings } from '../records/settings.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
-import { type EgressWish, egressWish } from '../spawn/egress.ts';
+import { type EgressWish, egressWay, egressWish } from '../spawn/egress.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from '../spawn/plan.ts';
 import { placementOf, refuseLocally } from '../spawn/reserve.ts';
 import { type FullRequest, withTemplate } from '../spawn/template-request.ts';
@@ -114,7 +114,7 @@ async function questionOf(
       limits,
       setup,
       asksNetwork,
-      egress,
+      egress: egress && { ...egress, mode: await egressWay(provider, egress) },
       ...names,
       now: clock.now(),
     };

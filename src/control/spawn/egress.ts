@@ -4,7 +4,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { EgressConfig } from '../../schema/config-egress.ts';
-import type { EgressPolicy, SandboxEgress } from '../../schema/egress.ts';
+import type { EgressPolicy, EgressWay, SandboxEgress } from '../../schema/egress.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateRecord } from '../../store/seam/templates.ts';
 import { checkEgress, egressOff } from '../records/egress-rules.ts';
@@ -61,10 +61,27 @@ export function requireEgress(
     );
 }
 
-/** The variables that programs get; those of the caller win. */
+/**
+ * How the programs of a spawn will connect. `auto` is the transparent gate where the provider can make one. Throws
+ * `not_implemented` where a gate is wanted and cannot be made.
+ */
+export async function egressWay(provider: Provider, { template, spawn }: EgressWish): Promise<EgressWay> {
+  const mode = spawn?.mode ?? template?.mode ?? 'auto';
+  if (mode === 'proxy') return mode;
+  const refusal = provider.gateRefusal
+    ? await provider.gateRefusal(new AbortController().signal)
+    : `Sandboxes of ${provider.kind} cannot have a transparent gate.`;
+  if (refusal === undefined) return 'gate';
+  if (mode === 'auto') return 'proxy';
+  throw new ServiceError('not_implemented', refusal, { remedy: 'Use the egress mode auto or proxy.' });
+}
+
+/** The variables that programs get; those of the caller win. Through a gate, programs need none. */
 export function egressEnv(
   { proxy_env, proxy_port }: EgressConfig,
+  mode: EgressWay,
   env: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  return proxy_env === 'never' ? { ...env } : { ...proxyVariables(proxy_port), ...env };
+  const isWanted = proxy_env === 'always' || (proxy_env === 'auto' && mode === 'proxy');
+  return isWanted ? { ...proxyVariables(proxy_port), ...env } : { ...env };
 }

@@ -6,6 +6,7 @@ import type { OwnerLimits } from '../../domain/quota.ts';
 import { ttlRefused } from '../../domain/ttl.ts';
 import { demandKey } from '../../domain/worker-demand.ts';
 import type { Provider } from '../../providers/provider.ts';
+import type { SandboxEgress } from '../../schema/egress.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateStore } from '../../store/seam/templates.ts';
@@ -18,7 +19,7 @@ import type { LimitsOf } from '../records/settings.ts';
 import { sandboxView } from '../records/views.ts';
 import { endOfSpawn, type InFlightSpawn } from '../runtime/in-flight-spawns.ts';
 import { alternatives, type ChooseDeps, chooseProvider, providerOf } from './choose.ts';
-import { type EgressWish, egressWish } from './egress.ts';
+import { egressWay, egressWish } from './egress.ts';
 import { otherBody, replayed } from './idempotency.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
 import {
@@ -57,7 +58,7 @@ interface StoredSpawn {
   template?: TemplateShape;
   asksNetwork: boolean;
   /** The policies of the spawn and its template. */
-  egress?: EgressWish;
+  egress?: SandboxEgress;
   provider: ProviderKind;
   caller: Caller;
 }
@@ -83,9 +84,10 @@ export class SpawnOrders {
     const { settings, ids, limitsOf } = this.#deps;
     const owner_id = spawnOwner(short, caller, settings);
     const { request, setup, template } = await withTemplate(this.#deps.templates, short, owner_id);
-    const egress = egressWish(short, template, settings);
+    const wish = egressWish(short, template, settings);
     const provider = await chooseProvider(this.#deps, request.provider);
     chose(provider.kind);
+    const egress = wish && { ...wish, mode: await egressWay(provider, wish) };
     const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
     const asksNetwork = short.network === 'default';
     // Prewarmed sandboxes started without a policy.

@@ -19,7 +19,7 @@ import type { SandboxRecord } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Settings } from '../records/settings.ts';
 import type { RuntimePlan } from '../runtime/runtimes.ts';
-import { type EgressWish, egressEnv, requireEgress } from './egress.ts';
+import { egressEnv, requireEgress } from './egress.ts';
 
 export interface SpawnPlan extends RuntimePlan {
   warnings: string[];
@@ -42,7 +42,7 @@ export interface PlanFacts {
   /** The caller itself requested the default network; a template always names one. */
   asksNetwork?: boolean;
   /** The policies of the spawn and its template. */
-  egress?: EgressWish | undefined;
+  egress?: SandboxEgress | undefined;
   /** Whether it may use images that were pulled with credentials; decided by the caller without. */
   privateImages?: boolean;
   /** The limits of the owner. */
@@ -61,9 +61,9 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   const given = request.env ?? {};
   checkEnv(given);
   const isShared = settings.pool !== undefined;
-  const egress = facts.egress && { mode: 'proxy' as const, ...facts.egress };
+  const { egress } = facts;
   if (egress) requireEgress(provider, { pool: isShared, worker_id: request.worker_id });
-  const env = egress ? egressEnv(settings.egress, given) : given;
+  const env = egress ? egressEnv(settings.egress, egress.mode, given) : given;
   if (isShared) checkShared(request, owner_id, settings);
   else checkNetwork(request, provider);
   const wanted = (isShared ? undefined : request.vcpus) ?? settings.vcpus;
@@ -97,7 +97,8 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   const private_images = facts.privateImages ?? opensPrivate(settings, caller, owner_id);
   const start = { image, image_policy, private_images, warnings, strict };
   const demand = demandOf(egress ? { ...request, worker_id: LOCAL_WORKER } : request);
-  return { row, ...start, vcpus: wanted, setup: facts.setup, egress, demand };
+  const gate = egress?.mode === 'gate' && { gate: true as const };
+  return { row, ...start, ...gate, vcpus: wanted, setup: facts.setup, egress, demand };
 }
 
 /** The default image stands for what the provider runs by default, also when a template or a client names it. */

@@ -9,7 +9,7 @@ import type { Started } from '../../providers/provider.ts';
 import type { EventType } from '../../schema/event.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore, Transition } from '../../store/store.ts';
-import { EGRESS_NOTE } from '../records/egress-rules.ts';
+import { egressNotes } from '../records/egress-rules.ts';
 import type { Publisher } from '../records/publish.ts';
 import { sandboxView } from '../records/views.ts';
 import type { AgentDeadlines } from '../runtime/agent-deadlines.ts';
@@ -109,7 +109,7 @@ async function running(
 ): Promise<Sandbox | undefined> {
   const { row } = plan;
   const { runtime_id, image, image_digest, memory_mb, vcpus } = created;
-  const notes = [...(created.notes ?? []), ...(plan.egress ? [EGRESS_NOTE] : [])];
+  const notes = [...(created.notes ?? []), ...(plan.egress ? egressNotes(plan.egress) : [])];
   const warnings = keptWarnings([...plan.warnings, ...created.warnings, ...notes]);
   const changed = warnings.length === 0 ? {} : { warnings };
   const digest = image_digest === undefined ? {} : { image_digest };

@@ -10,11 +10,11 @@ import type { Host } from '../../host/host.ts';
 import { cached } from './cached.ts';
 import { type CpioEntry, cpioOf } from './cpio.ts';
 import type { GuestKernel } from './kernel.ts';
-import { type GuestModule, planModules } from './modules.ts';
+import { GATE_MODULE, type GuestModule, planModules } from './modules.ts';
 import { packingOf, unpack } from './packing.ts';
 
 /** What a guest under any monitor works with; file systems are modules for the kernel, too. */
-const BASIC_MODULES = ['virtio_mmio', 'virtio_blk', 'ext4', 'overlay', 'virtio_rng'];
+const BASIC_MODULES = ['virtio_mmio', 'virtio_blk', 'ext4', 'overlay', 'virtio_rng', GATE_MODULE];
 export const QEMU_MODULES = [...BASIC_MODULES, 'virtio_console', 'virtio_net'];
 export const FIRECRACKER_MODULES = [...BASIC_MODULES, 'vmw_vsock_virtio_transport'];
 

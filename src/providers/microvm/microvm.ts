@@ -9,6 +9,7 @@ import type { MicrovmDeps } from './folders.ts';
 import { runtimePaths } from './folders.ts';
 import { imageState, presentImages, readyImage } from './image-choice.ts';
 import { inspectRuntime, listRuntimes, watchRuntimes } from './listing.ts';
+import { GATE_MODULE, hasPart } from './modules.ts';
 import { probeMicrovm } from './probe.ts';
 import { listSnapshots } from './snapshot-prune.ts';
 import { SnapshotSource } from './snapshot-source.ts';
@@ -23,6 +24,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     capabilities: capabilitiesOf(state),
     hasNetwork: state.config.network !== 'none',
     hasEgress: true,
+    gateRefusal: () => gateRefusal(state),
     presentImages: () => presentImages(state),
     readyImage: (spec, signal) => readyImage(state, spec, signal),
     imageState: (spec) => imageState(state, spec),
@@ -56,6 +58,13 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
       await state.leave();
     },
   };
+}
+
+/** A kernel without a folder of modules has to have all built in; its guests find out. */
+async function gateRefusal({ machinery }: MicrovmState): Promise<string | undefined> {
+  const { modules } = await machinery.kernel();
+  if (modules === undefined || (await hasPart(modules, GATE_MODULE))) return undefined;
+  return 'The kernel for microVMs has no veth, which a transparent gate needs.';
 }
 
 function isolationOf({ config, host, accelerator, bounds }: MicrovmState): Isolation {

@@ -6,6 +6,15 @@ import { ServiceError } from '../../domain/errors.ts';
 
 const MODULE = /\.ko(\.(xz|zst|gz))?$/;
 
+/** Guests work without it, but cannot have a transparent gate. */
+export const GATE_MODULE = 'veth';
+
+/** Whether the kernel has a part built in or as a module. Throws `provider_error`. */
+export async function hasPart(folder: string, name: string): Promise<boolean> {
+  const lines = await Promise.all(['modules.builtin', 'modules.dep'].map((list) => linesOf(folder, list)));
+  return lines.flat().some((line) => nameOf(line.split(':')[0] ?? '') === name);
+}
+
 export interface GuestModule {
   /** As the kernel says it, such as `virtio_blk`. */
   name: string;
@@ -20,6 +29,7 @@ export async function planModules(folder: string, wanted: readonly string[]): Pr
   const add = (name: string, chain: readonly string[]) => {
     if (plan.has(name) || builtIn.has(name) || chain.includes(name)) return;
     const found = modules.get(name);
+    if (!found && name === GATE_MODULE) return;
     if (!found)
       throw new ServiceError('provider_error', `The kernel for microVMs has no ${name}.`, {
         remedy: 'Use a kernel with virtio, such as the one in the package linux-image-cloud-amd64.',

@@ -23,22 +23,24 @@ export function bwrapArguments(blueprint: Blueprint): string[] {
 }
 
 /** A pool's user namespace is made by init, which maps more uids than bubblewrap can. */
-function namespaces({ network, id, isPool }: Blueprint): string[] {
+function namespaces({ network, id, isPool, gate }: Blueprint): string[] {
   const user = ['--disable-userns', '--uid', `${INSIDE_UID}`, '--gid', `${INSIDE_GID}`];
   return [
     isPool ? [] : ['--unshare-user'],
     ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-    network === 'none' ? ['--unshare-net'] : [],
+    // The launcher makes the networks of a gate.
+    network === 'none' && !gate ? ['--unshare-net'] : [],
     isPool ? [] : user,
     ['--hostname', id],
   ].flat();
 }
 
-function root({ view, agent }: Blueprint): string[] {
+function root({ view, agent, gate }: Blueprint): string[] {
   return [
     view.folders.flatMap((path) => ['--dir', path]),
     view.links.flatMap(({ path, target }) => ['--symlink', target, path]),
     view.binds.flatMap(({ target, source }) => ['--ro-bind', source, target]),
+    gate && view.hasResolver ? ['--ro-bind', gate.resolver, '/etc/resolv.conf'] : [],
     ['--ro-bind', agent, AGENT],
   ].flat();
 }

@@ -4,8 +4,11 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
+import type { InstanceFolders } from '../local/instance-folders.ts';
 import { INSIDE_GID, INSIDE_UID } from '../local/uid-slots.ts';
 
+/** resolv.conf where a transparent gate answers (agent/src/net/gate-space.h). */
+const GATE_RESOLVER = 'resolv.conf.gate';
 const FILES: Record<string, string> = {
   passwd: [
     'root:x:0:0:root:/root:/usr/sbin/nologin',
@@ -18,6 +21,7 @@ const FILES: Record<string, string> = {
   'nsswitch.conf':
     'passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n',
   'resolv.conf': '',
+  [GATE_RESOLVER]: 'nameserver 198.18.0.1\noptions timeout:2 attempts:2\n',
   'ld.so.cache': '',
   'ld.so.conf': '',
   localtime: '',
@@ -38,6 +42,10 @@ export const HOST_PARTS = [
   '/etc/ssl/certs',
   '/etc/localtime',
 ];
+
+/** The file of `makeEtc` that is the resolv.conf of sandboxes with a transparent gate. */
+export const resolverPath = ({ instance }: Pick<InstanceFolders, 'instance'>) =>
+  join(instance, 'etc', GATE_RESOLVER);
 
 /** Writes the folder. Idempotent. Replaces each file atomically, so that a running sandbox never sees half of one. */
 export async function makeEtc(folder: string): Promise<void> {

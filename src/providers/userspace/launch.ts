@@ -60,6 +60,7 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ['runner', runner.path],
     ...words.args.map((arg): Setting => ['arg', arg]),
     ...words.settings,
+    ...(blueprint.gate ? [['gate', blueprint.gate.maker] as Setting] : []),
     ...limits(order, state.config.max_disk_mb),
     ...(order.lifeMs === undefined ? [] : [['life_ms', `${order.lifeMs}`] as Setting]),
     // Users of a pool get their own folder with each command.

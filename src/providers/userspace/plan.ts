@@ -11,6 +11,7 @@ import {
 } from '../local/cgroup-plan.ts';
 import { runFolder, runtimeName } from '../local/instance-folders.ts';
 import type { RuntimeSpec } from '../provider.ts';
+import { resolverPath } from './etc.ts';
 import type { ChosenImage } from './image.ts';
 import { imageEnvironment } from './image-environment.ts';
 import { movedView, type RootfsView } from './rootfs-view.ts';
@@ -29,6 +30,8 @@ export interface Blueprint {
   isPool?: true;
   /** Mount of its bounded terminals, for a runner that can bound none itself. */
   terminals?: string;
+  /** Who makes its transparent gate, and the file that names its resolver. */
+  gate?: { maker: 'init' | 'launcher'; resolver: string };
   /** Environment of the image's own, for every command. */
   env: Record<string, string>;
   /** The view's image is a tree of the store. */
@@ -112,6 +115,7 @@ export async function planSandbox(
     env: imageEnvironment(image).env,
     ...(image.stored && { isTree: true as const }),
     network,
+    ...(spec.gate && { gate: { maker: gateMaker(runner), resolver: resolverPath(state.folders) } }),
     agent: reach('svc-agent', agent),
     ...(claims.workspace ? { workspace: reach('workspace', claims.workspace) } : {}),
     ...(spec.role === 'pool' && { isPool: true as const }),
@@ -135,6 +139,9 @@ export async function planSandbox(
     warnings: differences(state, order),
   };
 }
+
+/** bubblewrap leaves init no right over the network that it makes. */
+const gateMaker = ({ name }: Runner) => (name === 'bwrap' ? 'launcher' : 'init');
 
 function networkOf(state: UserspaceState, spec: RuntimeSpec): 'none' | 'host' {
   return spec.network === 'default' && state.config.network === 'host' ? 'host' : 'none';

@@ -17,6 +17,8 @@ export interface RootfsView {
   binds: Bind[];
   links: { path: string; target: string }[];
   folders: string[];
+  /** /etc/resolv.conf is a file that another one can cover. */
+  hasResolver?: boolean;
   /** The image folder, where a private overlay over all of it is better than the binds. */
   overlay?: string;
 }
@@ -31,6 +33,7 @@ export async function hostView(etc: string, network: 'none' | 'host'): Promise<R
     binds: [{ target: '/usr', source: '/usr' }],
     links: [{ path: '/var/tmp', target: '../tmp' }],
     folders: ['/run', '/var'],
+    hasResolver: true,
   };
   for (const name of USR_LINKS) await addEntry(view, '/', name);
   view.binds.push({ target: '/etc', source: etc });
@@ -57,7 +60,9 @@ export async function imageView(image: string, slowly: SlowFolders): Promise<Roo
 
 async function look(image: string): Promise<RootfsView> {
   const root = await realpath(image);
-  const view: RootfsView = { binds: [], links: [], folders: [], overlay: root };
+  const resolver = await lstat(join(root, 'etc/resolv.conf')).catch(() => undefined);
+  const hasResolver = resolver?.isFile() === true;
+  const view: RootfsView = { binds: [], links: [], folders: [], overlay: root, hasResolver };
   for (const name of (await readdir(root)).sort()) if (!OWN.includes(name)) await addEntry(view, root, name);
   return view;
 }

@@ -23,6 +23,8 @@ export interface RunnerChoice {
   choose(): Promise<Runner>;
   /** The same for one sandbox: an image of the store gets a runner that can let it change the image, where one works. */
   chooseFor(spec: RuntimeSpec): Promise<Runner>;
+  /** Why no transparent gate can be made, as a sentence; undefined: it can. Tried once. */
+  gateRefusal(): Promise<string | undefined>;
   /** Clears trials of servers that ended during one. Done once, before this server's own trial. */
   sweep(): Promise<void>;
   /** Ends a running trial and waits until nothing of it is left. */
@@ -48,7 +50,28 @@ export function runnerChoice(state: UserspaceState): RunnerChoice {
     const other = await choose();
     return tried(firstThatWorks(state, ['unshare'], end.signal).catch(() => other));
   });
+  /** bubblewrap leaves process 1 no right over the network: only root can make the gate before it starts. */
+  const chooseGated = once(async () => {
+    const runner = await choose();
+    const names = [...new Set([runner.name, ...candidates(state)])].filter(
+      (name) => name !== 'proot' && (name !== 'bwrap' || state.host.uid === 0),
+    );
+    return tried(firstThatWorks(state, names, end.signal, { gate: true }));
+  });
+  const gateRefusal = async () => {
+    try {
+      await chooseGated();
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof NoRunner)) throw error;
+      return `This machine cannot make a transparent gate: ${error.reasons}.`;
+    }
+  };
   const chooseFor = async (spec: RuntimeSpec) => {
+    if (spec.gate) {
+      const runner = await chooseGated();
+      if (runner.name !== 'bwrap') return runner;
+    }
     const runner = await choose();
     if (state.config.runner !== 'auto' || runner.name !== 'bwrap' || spec.role === 'pool') return runner;
     const { stored } = await chooseImage(state, spec);
@@ -58,25 +81,35 @@ export function runnerChoice(state: UserspaceState): RunnerChoice {
     end.abort(new ServiceError('unavailable', 'The server is stopping.'));
     await trying;
   };
-  return { choose, chooseFor, sweep, close };
+  return { choose, chooseFor, gateRefusal, sweep, close };
 }
 
 async function firstThatWorks(
   state: UserspaceState,
   names: readonly Runner['name'][],
   end: AbortSignal,
+  more: Pick<RuntimeSpec, 'gate'> = {},
 ): Promise<Runner> {
   const reasons: string[] = [];
   for (const name of names) {
     end.throwIfAborted();
     const path = await find(state, name);
-    const reason = path ? await tryRunner(state, { name, path }, end) : 'is not installed';
+    const reason = path ? await tryRunner(state, { name, path }, end, more) : 'is not installed';
     if (path && reason === undefined) return { name, path };
     reasons.push(`${name} ${reason}`);
   }
-  throw new ServiceError('provider_error', `No runner works: ${reasons.join('; ')}.`, {
-    remedy: 'Allow unprivileged user namespaces, and install util-linux or bubblewrap 0.8.',
-  });
+  throw new NoRunner(reasons.join('; '));
+}
+
+class NoRunner extends ServiceError {
+  readonly reasons: string;
+
+  constructor(reasons: string) {
+    super('provider_error', `No runner works: ${reasons}.`, {
+      remedy: 'Allow unprivileged user namespaces, and install util-linux or bubblewrap 0.8.',
+    });
+    this.reasons = reasons === '' ? 'that needs unshare, or bubblewrap under root' : reasons;
+  }
 }
 
 function candidates({ config }: UserspaceState): Runner['name'][] {
@@ -94,8 +127,9 @@ async function tryRunner(
   state: UserspaceState,
   runner: Runner,
   end: AbortSignal,
+  more: Pick<RuntimeSpec, 'gate'>,
 ): Promise<string | undefined> {
-  const spec = trialSpec(state);
+  const spec = { ...trialSpec(state), ...more };
   const name = runtimeName(spec);
   try {
     await withTimeout({ clock: state.clock, ms: TRIAL_MS, error: trialSlow, signal: end }, (signal) =>

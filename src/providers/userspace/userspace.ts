@@ -31,6 +31,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     capabilities: capabilitiesOf(state),
     hasNetwork: deps.config.network === 'host' || deps.config.runner === 'proot',
     hasEgress: deps.config.runner !== 'proot',
+    ...(deps.config.runner !== 'proot' && { gateRefusal: () => runners.gateRefusal() }),
     hostsPools: deps.host.uid === 0 && deps.config.runner !== 'proot',
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
     presentImages: () => presentImages(state),

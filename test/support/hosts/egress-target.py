@@ -139,6 +139,9 @@ def packages(root):
         file.addfile(entry, io.BytesIO(content))
     with open(f"{root}/demo-npm-1.0.0.tgz", "rb") as file:
         shasum = hashlib.sha1(file.read()).hexdigest()
+    os.makedirs(f"{root}/apt", exist_ok=True)
+    with open(f"{root}/apt/Packages", "w") as file:
+        file.write("Package: demo-apt\nVersion: 1.0\nArchitecture: all\nMaintainer: x\nDescription: demo\nFilename: ./demo.deb\nSize: 1\n")
     dist = {"tarball": "https://registry.example.com/demo-npm-1.0.0.tgz", "shasum": shasum}
     version = {"name": "demo-npm", "version": "1.0.0", "dist": dist}
     with open(f"{root}/demo-npm", "w") as file:

@@ -124,7 +124,7 @@ export async function proxyPort(): Promise<{ io: SandboxIo; port: number; end():
     }
   };
   const gate = {
-    open: async () => true,
+    open: async () => ({ proxy: true, gate: true, missing: [] }),
     accept: (signal: AbortSignal) =>
       new Promise<GateConnection>((resolve, reject) => {
         const one = { resolve, reject };

@@ -1,4 +1,5 @@
 // Which providers can hold an egress policy on this machine, and why others cannot.
+import type { Provider } from '../../../providers/provider.ts';
 import type { Config } from '../../../schema/config.ts';
 import { PROVIDER_KINDS, type ProviderKind } from '../../../schema/provider.ts';
 import { type CheckGroup, pass, skip, warn } from '../check.ts';
@@ -19,9 +20,16 @@ export const EGRESS: CheckGroup = {
         const found = await Promise.all(
           enabled.map(async (kind) => ({ kind, ...(await traits(provider(kind))) })),
         );
-        const able = found.filter(({ hasEgress }) => hasEgress).map(({ kind }) => kind);
+        const able = found.filter(({ hasEgress }) => hasEgress);
+        const gated = able.filter(({ refusal }) => refusal === undefined);
+        const proxied = able.filter(({ refusal }) => refusal !== undefined);
         const others = found.filter(({ hasEgress }) => !hasEgress).map(({ kind }) => reason(config, kind));
-        const words = [able.length === 0 ? [] : [`Through a proxy: ${able.join(', ')}.`], others]
+        const words = [
+          gated.length === 0 ? [] : [`Through a transparent gate: ${names(gated)}.`],
+          proxied.length === 0 ? [] : [`Through a proxy: ${names(proxied)}.`],
+          proxied.map(({ refusal }) => refusal),
+          others,
+        ]
           .flat()
           .join(' ');
         const isWanted = config.egress.default_policy.default !== 'none';
@@ -32,9 +40,16 @@ export const EGRESS: CheckGroup = {
   ],
 };
 
-const traits = async (provider: Promise<{ hasEgress?: boolean }>) => ({
-  hasEgress: (await provider).hasEgress === true,
-});
+const names = (found: readonly { kind: ProviderKind }[]) => found.map(({ kind }) => kind).join(', ');
+
+/** `refusal`: why it has no transparent gate. */
+async function traits(made: Promise<Pick<Provider, 'kind' | 'hasEgress' | 'gateRefusal'>>) {
+  const provider = await made;
+  const refusal = provider.gateRefusal
+    ? await provider.gateRefusal(new AbortController().signal)
+    : `${provider.kind} has no gate.`;
+  return { hasEgress: provider.hasEgress === true, refusal };
+}
 
 function reason({ providers }: Config, kind: ProviderKind): string {
   if (kind === 'userspace' && providers.userspace.runner === 'proot')
