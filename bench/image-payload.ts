@@ -1,15 +1,7 @@
 // An image for the rows of pulls, made of generated files, and a registry on loopback that has it.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  createReadStream,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { createReadStream, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const WORDS = 4096;
@@ -68,11 +60,13 @@ export async function makeLargeLayer(folder: string, megabytes: number): Promise
   return packLayer(folder, LARGE, root);
 }
 
-/** Removes `root`. The large layer stays plain: packing it takes a minute. */
+/**
+ * Leaves `root` for the caller to remove at the end: for minutes after files were removed, ext4 checks each of their inodes
+ * whenever it creates a file. The large layer stays plain: packing it takes a minute.
+ */
 async function packLayer(folder: string, name: string, root: string): Promise<PayloadLayer> {
   const tar = join(folder, `${name}.tar`);
   execFileSync('tar', ['-cf', tar, '--sort=name', '--owner=0', '--group=0', '--mtime=@0', '-C', root, '.']);
-  rmSync(root, { recursive: true });
   const diffId = await digestOfFile(tar);
   const isPlain = name === LARGE;
   if (!isPlain) execFileSync('gzip', ['-6', '-n', tar]);

@@ -84,7 +84,12 @@ async function pullRows(root: string, home: string, measure: Measure): Promise<v
   const registry = await serveFolder(folder);
   const deps: PullDeps = {
     store: await storeDeps(root, join(home, 'pulled-0')),
-    settings: { registries: [registry.host], mirrors: {}, insecureRegistries: [registry.host] },
+    settings: {
+      registries: [registry.host],
+      mirrors: {},
+      insecureRegistries: [registry.host],
+      requireDigest: false,
+    },
     dockerConfig: '',
     timeoutMs: 600_000,
     fetches: new ConcurrencyLimit(3),

@@ -35,6 +35,7 @@ export function pullDepsOf(images: Config['images'], store: StoreDeps): PullDeps
       registries: images.registries,
       mirrors: mirrorsOf(images.mirrors),
       insecureRegistries: images.insecure_registries,
+      requireDigest: images.require_digest,
     },
     dockerConfig: images.docker_config,
     timeoutMs: parseDuration(images.pull_timeout, 'images.pull_timeout'),

@@ -33,6 +33,19 @@ export function imageBuildHere(file: string | undefined): BuildDeps {
   };
 }
 
+/** Hands `work` what the container engine of this machine saves of an image. Throws as `withSaved` does. */
+export async function savedHere<T>(
+  file: string | undefined,
+  reference: string,
+  work: (tar: AsyncIterable<Buffer>) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const { container } = loadProcessConfig({ file }).config.providers;
+  // Loaded on demand because it loads the engine's client.
+  const { withSaved } = await import('../ops/image/container-export.ts');
+  return withSaved({ clock: realClock(), logger: SILENT, config: container }, reference, work, signal);
+}
+
 /** images.path */
 export function storeRootHere(file: string | undefined): string {
   return loadProcessConfig({ file }).config.images.path;

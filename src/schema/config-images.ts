@@ -1,6 +1,6 @@
 // The section images of the configuration.
 import { type Static, Type } from 'typebox';
-import { choice, duration, hostText, integer, section, text } from './config-kinds.ts';
+import { choice, duration, flag, hostText, integer, section, text } from './config-kinds.ts';
 import { PULL_POLICIES } from './image-policy.ts';
 
 const HOST = '[A-Za-z0-9][A-Za-z0-9.-]{0,252}(?::[0-9]{1,5})?';
@@ -40,6 +40,10 @@ export const ImagesConfig = section(
       description:
         'Registries that images may be pulled from. ghcr.io/acme/* allows the repositories below a path, ghcr.io/acme/tool one repository, and * every registry. Registries on this machine or in private networks are contacted only if an entry names them. Empty means none.',
     }),
+    require_digest: flag(
+      false,
+      'Pull only images that are named by digest, as name@sha256:…. Names that the store has can be used without one; the registry is not asked whether their tags have moved.',
+    ),
     mirrors: Type.Record(
       Type.String({ pattern: `^${HOST}$` }),
       Type.String({ pattern: `^${MIRROR}(?:,${MIRROR})*$` }),

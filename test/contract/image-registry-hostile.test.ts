@@ -100,7 +100,7 @@ describe('a pull from a hostile registry', () => {
         root: join(folder, 'store'),
         limits: { maxBytes: 8 * MEBIBYTE, maxEntries: 1000 },
       },
-      settings: { registries: [], mirrors: {}, insecureRegistries: [] },
+      settings: { registries: [], mirrors: {}, insecureRegistries: [], requireDigest: false },
       dockerConfig: join(folder, 'config.json'),
       timeoutMs: 3_000_000,
       fetches: new ConcurrencyLimit(3),

@@ -52,7 +52,12 @@ describeWith(['docker-registry', 'openssl'], 'a pull from a registry', () => {
         root: join(temporaryFolder(), 'store'),
         limits: { maxBytes: 64 * MEBIBYTE, maxEntries: 1000 },
       },
-      settings: { registries: [registry.host, registry.tokenHost], mirrors: {}, insecureRegistries: [] },
+      settings: {
+        registries: [registry.host, registry.tokenHost],
+        mirrors: {},
+        insecureRegistries: [],
+        requireDigest: false,
+      },
       dockerConfig: auth === 'none' ? '' : registry.dockerConfig,
       timeoutMs: 60_000,
       fetches: new ConcurrencyLimit(3),
@@ -99,6 +104,17 @@ describeWith(['docker-registry', 'openssl'], 'a pull from a registry', () => {
     expect(fetchedBytes).toBeLessThan(1000);
     expect(readdirSync(join(found.tree, 'opt'))).toEqual(['other']);
     expect(await gets('/team/other/blobs')).toHaveLength(2);
+  });
+
+  it('fetches by digest only where images.require_digest asks for it, and runs the names that the store has', async () => {
+    await start();
+    const digest = await registry.put('team/tool', image([BASE]), 'v1');
+    await pull('team/tool:v1');
+    deps.settings = { ...deps.settings, requireDigest: true };
+    await registry.put('team/tool', image([TOP]), 'v1');
+    expect(await pull('team/tool:v1')).toMatchObject({ isUnchanged: true, found: { digest } });
+    await expect(pull('team/tool:v2')).rejects.toMatchObject({ code: 'forbidden' });
+    expect(await pull(`team/tool@${digest}`)).toMatchObject({ isUnchanged: false, found: { digest } });
   });
 
   const seenBy = (name: string, private_images: boolean) =>
@@ -336,6 +352,7 @@ describeWith(['docker-registry', 'openssl'], 'a pull from a registry', () => {
         registries: [origin.host],
         mirrors: { [origin.host]: [`https://${mirror.host}/copies`] },
         insecureRegistries: [],
+        requireDigest: false,
       },
     };
     registry = origin;

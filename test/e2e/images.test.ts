@@ -131,6 +131,28 @@ describeWith(['mke2fs'], 'svc image build', () => {
     });
   });
 
+  itWith(['root', 'docker'], 'imports what the engine saves of an image', async () => {
+    const engine = await sharedEngine();
+    const store = join(folder, 'store');
+    const here = {
+      SVC_PROVIDERS_CONTAINER_SOCKET: engine.socket,
+      SVC_PROVIDERS_CONTAINER_PULL: 'never',
+      SVC_IMAGES_PATH: store,
+      SVC_IMAGES_KEEP_FREE_BYTES: '0',
+    };
+    const taken = await svc(['import', '--from-engine', IMAGES.busybox, '--json'], { env: here });
+    expect(taken).toMatchObject({ code: 0, stderr: '' });
+    expect(taken.stdout).toContain(IMAGES.busybox);
+    expect(await svc(['verify'], { env: here })).toMatchObject({ code: 0 });
+    expect(await svc(['import', '--from-engine', 'nowhere:1'], { env: here })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('nowhere:1'),
+    });
+    expect(await svc(['import', 'x.tar', '--from-engine', IMAGES.busybox], { env: here })).toMatchObject({
+      stderr: expect.stringContaining('exactly one source'),
+    });
+  });
+
   it('stays whole when a builder is killed', async () => {
     await svc(['build', 'base', '--from-tar', '-'], { input: SMALL_ROOTFS });
     const before = left().sort();

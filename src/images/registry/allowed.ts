@@ -2,7 +2,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { ImageReference } from '../../domain/image-name.ts';
 import { isLoopbackHost } from '../../domain/loopback.ts';
-import { notAllowedRegistry } from './faults.ts';
+import { noDigest, notAllowedRegistry } from './faults.ts';
 
 const ANY = '*';
 const HUB = 'docker.io';
@@ -15,6 +15,8 @@ export interface RegistrySettings {
   mirrors: Readonly<Record<string, readonly string[]>>;
   /** Hosts with ports that are spoken to by plain HTTP. */
   insecureRegistries: readonly string[];
+  /** Whether a name must have a digest. */
+  requireDigest: boolean;
 }
 
 /** The URLs of `images.mirrors`, which separates them by commas. Throws `bad_request` for what is not a URL. */
@@ -46,11 +48,23 @@ export interface Endpoint {
   privateAllowed: boolean;
 }
 
-/** Throws `forbidden` for an image that no pattern allows. */
-export function checkAllowed({ registries }: RegistrySettings, reference: ImageReference): void {
-  const { registry, path } = reference;
+/** Throws `forbidden` for an image that no pattern allows, and for one without a digest where that is required. */
+export function checkAllowed(
+  { registries, requireDigest }: Pick<RegistrySettings, 'registries' | 'requireDigest'>,
+  { registry, path, digest }: ImageReference,
+): void {
   if (!registries.some((pattern) => matches(pattern, registry, path)))
     throw notAllowedRegistry(`${registry}/${path}`, registry);
+  if (requireDigest && digest === undefined) throw noDigest(`${registry}/${path}`);
+}
+
+export function isAllowed(settings: RegistrySettings, reference: ImageReference): boolean {
+  try {
+    checkAllowed(settings, reference);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function matches(pattern: string, registry: string, path: string): boolean {

@@ -88,6 +88,13 @@ export function notAllowedRegistry(image: string, registry: string): ServiceErro
   });
 }
 
+export function noDigest(image: string): ServiceError {
+  return new ServiceError('forbidden', `This server pulls ${image} only by digest.`, {
+    remedy:
+      'Name the image as name@sha256:…, or use a name that the image store has. images.require_digest asks for it.',
+  });
+}
+
 export function imageTooLarge(): ServiceError {
   return new ServiceError('resource_limit', 'The image is larger than allowed.', {
     status: 507,

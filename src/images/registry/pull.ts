@@ -77,8 +77,9 @@ export async function pullImage(deps: PullDeps, request: PullRequest): Promise<P
   // The name is for everybody already, and so are its later images.
   if (known?.access === 'shared') request = { ...request, for: 'all' };
   const isClosed = known?.access === 'private' && request.for === 'anyone';
-  if (known && !isClosed && (request.pull === 'missing' || reference.digest !== undefined))
-    return unchanged(deps, request, known);
+  const { requireDigest } = deps.settings;
+  const isSettled = request.pull === 'missing' || reference.digest !== undefined || requireDigest;
+  if (known && !isClosed && isSettled) return unchanged(deps, request, known);
   checkAllowed(deps.settings, reference);
   const { clock } = deps.store;
   const timeout = { clock, ms: deps.timeoutMs, error: pullTimedOut, signal: request.signal };

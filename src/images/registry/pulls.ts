@@ -8,6 +8,7 @@ import type { PulledFacts, PullReport, PullReports } from '../../domain/pull-rep
 import { abortable, orAfter } from '../../domain/timeout.ts';
 import type { ImageState } from '../../schema/admission.ts';
 import type { PullPolicy } from '../../schema/image-policy.ts';
+import { isAllowed } from './allowed.ts';
 import { type PullDeps, type PullEvent, type Pulled, type PullRequest, pullImage } from './pull.ts';
 
 /** Limits of concurrent pulls, for each account and in all. */
@@ -91,10 +92,11 @@ export class ImagePulls implements PullReports {
   }
 
   /** Whether a start with this image finds it, could pull it, or would fail. Asks no registry. */
-  async state({ policy }: ImageWish, isStored: IsStored): Promise<ImageState> {
+  async state({ image, policy }: ImageWish, isStored: IsStored): Promise<ImageState> {
     if (await isStored()) return 'present';
     const limited = limitedPolicy(policy, this.#deps.policy);
-    return limited === 'missing' || limited === 'always' ? 'pullable' : 'refused';
+    const pulls = limited === 'missing' || limited === 'always';
+    return pulls && isAllowed(this.#deps.settings, parseImageReference(image)) ? 'pullable' : 'refused';
   }
 
   /** Breaks off all pulls; partial layers stay for the next. Idempotent. */

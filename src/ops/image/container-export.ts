@@ -33,25 +33,45 @@ export interface ExportDeps {
  * Hands `work` a tar of the image's root, pulled when the configuration allows it. Throws what `work` and the engine
  * throw: `provider_error` that names the image when it cannot be had, `unavailable` when the engine is lost or falls silent.
  */
-export async function withExport<T>(
+export const withExport = <T>(
   deps: ExportDeps,
   reference: string,
   work: (tar: AsyncIterable<Buffer>) => Promise<T>,
   signal: AbortSignal,
-): Promise<T> {
-  const engine = openEngine(deps);
-  try {
-    await images({ ...deps, ...FOR_OPERATORS, engine, policy: deps.config.pull }).ready(
-      reference,
-      {},
-      signal,
-    );
+): Promise<T> =>
+  withImage(deps, reference, signal, async (engine) => {
     const id = await make(engine, reference, signal);
+    const order = { path: `/containers/${id}/export`, what: 'export a container' };
     try {
-      return await work(exported({ ...deps, engine }, id, signal));
+      return await work(bytesOf({ ...deps, engine }, order, signal));
     } finally {
       await remove(engine, `/containers/${id}`, { force: 1 });
     }
+  });
+
+/** Hands `work` the archive that `docker save` writes of the image. Pulls and throws as `withExport` does. */
+export const withSaved = <T>(
+  deps: ExportDeps,
+  reference: string,
+  work: (tar: AsyncIterable<Buffer>) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> =>
+  withImage(deps, reference, signal, (engine) => {
+    const order = { path: `/images/${encodeURIComponent(reference)}/get`, what: 'save an image' };
+    return work(bytesOf({ ...deps, engine }, order, signal));
+  });
+
+async function withImage<T>(
+  deps: ExportDeps,
+  reference: string,
+  signal: AbortSignal,
+  work: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  const engine = openEngine(deps);
+  try {
+    const ready = images({ ...deps, ...FOR_OPERATORS, engine, policy: deps.config.pull });
+    await ready.ready(reference, {}, signal);
+    return await work(engine);
   } finally {
     engine.close();
   }
@@ -74,12 +94,12 @@ async function make(engine: Engine, reference: string, signal: AbortSignal): Pro
 
 type Line = ExportDeps & { engine: Engine };
 
-async function* exported({ engine, clock }: Line, id: string, signal: AbortSignal): AsyncGenerator<Buffer> {
-  const path = `/containers/${id}/export`;
-  const answer = await engine.stream(
-    { method: 'GET', path, what: 'export a container', ms: IDLE_MS },
-    signal,
-  );
+async function* bytesOf(
+  { engine, clock }: Line,
+  order: { path: string; what: string },
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const answer = await engine.stream({ method: 'GET', ...order, ms: IDLE_MS }, signal);
   let timer = clock.after(IDLE_MS, () => answer.destroy(silent()));
   const abort = () => answer.destroy(signal.reason);
   signal.addEventListener('abort', abort, { once: true });

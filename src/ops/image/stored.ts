@@ -1,4 +1,5 @@
 // `svc image` over the image store: its images as commands show them, and names of both kinds of images.
+import { Readable } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import {
   type PruneRequest,
@@ -38,8 +39,8 @@ function listItemOf(image: Image): ImageListItem {
 export const inspectHere = (root: string, name: string): Promise<Image> => storedImage(root, name);
 
 export interface ImportOrder {
-  /** A file, a folder, or `-` for standard input. */
-  source: string;
+  /** A file, a folder, `-` for standard input, or the bytes of an archive. */
+  source: string | AsyncIterable<Buffer>;
   name?: string | undefined;
   signal: AbortSignal;
   onStage?(stage: string, done?: number, total?: number): void;
@@ -50,13 +51,18 @@ export async function importHere(store: StoreDeps, order: ImportOrder): Promise<
   const { source, name, signal, onStage } = order;
   onStage?.('read');
   const found = await importImages(store, {
-    source: source === '-' ? process.stdin : source,
+    source: readable(source),
     name,
     signal,
     onLayer: ({ layer, layers, doneBytes, totalBytes }) =>
       onStage?.(`Unpacking layer ${layer} of ${layers}`, doneBytes, totalBytes),
   });
   return Promise.all(found.map(({ name: complete }) => storedImage(store.root, complete)));
+}
+
+function readable(source: ImportOrder['source']): string | Readable {
+  if (typeof source !== 'string') return Readable.from(source, { objectMode: false });
+  return source === '-' ? process.stdin : source;
 }
 
 /**

@@ -5,7 +5,12 @@ import { checkAllowed, endpointsFor } from '../../../../src/images/registry/allo
 import { parseChallenge } from '../../../../src/images/registry/authorization.ts';
 import { parseCredentials } from '../../../../src/images/registry/credentials.ts';
 
-const settings = { registries: [] as string[], mirrors: {}, insecureRegistries: [] as string[] };
+const settings = {
+  registries: [] as string[],
+  mirrors: {},
+  insecureRegistries: [] as string[],
+  requireDigest: false,
+};
 
 describe('patterns of registries', () => {
   it.each([
@@ -26,6 +31,15 @@ describe('patterns of registries', () => {
     const check = () => checkAllowed({ ...settings, registries: [pattern] }, parseImageReference(image));
     if (isAllowed) expect(check).not.toThrow();
     else expect(check).toThrow(expect.objectContaining({ code: 'forbidden' }));
+  });
+
+  it('allow names with a digest only, where it is required', () => {
+    const required = { ...settings, registries: ['ghcr.io'], requireDigest: true };
+    const check = (image: string) => () => checkAllowed(required, parseImageReference(image));
+    expect(check(`ghcr.io/a/b:1@sha256:${'0'.repeat(64)}`)).not.toThrow();
+    expect(check('ghcr.io/a/b:1')).toThrow(
+      expect.objectContaining({ code: 'forbidden', message: expect.stringContaining('only by digest') }),
+    );
   });
 
   it('allow plain HTTP on this machine where they name it, and elsewhere only as insecure', () => {
