@@ -1,14 +1,15 @@
-// The PostgreSQL store keeps the contract, each test in a database of its own: directly, and behind a network that loses the
-// answers of first attempts of writes.
+// The PostgreSQL store keeps the contract, each test in a database with the rows of a new one: directly, and behind a network
+// that loses the answers of first attempts of writes.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { fakeDeps } from '../support/fakes/ports.ts';
 import { quickClock } from '../support/fakes/quick-clock.ts';
 import {
   administer,
+  createDatabase,
   type PostgresServer,
+  restorable,
   sharedPostgres,
-  temporaryDatabase,
   urlOf,
 } from '../support/hosts/postgres.ts';
 import { describeWith } from '../support/requires.ts';
@@ -33,20 +34,25 @@ const WITHOUT = { pool: false, shared: true };
 
 describeWith(['postgres'], 'over PostgreSQL', () => {
   let server: PostgresServer;
-  const template = `template_${process.pid}`;
+  let database: string;
+  let restore: () => Promise<void>;
   beforeAll(async () => {
     server = await sharedPostgres();
-    await administer(server, `CREATE DATABASE ${template}`);
-    const store = await openPostgresStore(options(urlOf(template, server.port)));
+    database = await createDatabase(server);
+    const store = await openPostgresStore(options(urlOf(database, server.port)));
     await store.close();
+    ({ restore } = await restorable(server, database));
   });
   afterAll(async () => {
-    await administer(server, `DROP DATABASE ${template} WITH (FORCE)`);
+    await administer(server, `DROP DATABASE ${database} WITH (FORCE)`);
   });
 
   storeContract(
     'postgres',
-    async () => openPostgresStore(options(urlOf(await temporaryDatabase(server, template), server.port))),
+    async () => {
+      await restore();
+      return openPostgresStore(options(urlOf(database, server.port)));
+    },
     WITHOUT,
   );
 
@@ -54,7 +60,7 @@ describeWith(['postgres'], 'over PostgreSQL', () => {
   storeContract(
     'postgres with lost answers',
     async () => {
-      const database = await temporaryDatabase(server, template);
+      await restore();
       const proxy = await tcpProxy(() => server.port);
       const store = await openPostgresStore(options(urlOf(database, proxy.port)));
       proxy.losesAnswerOf = (request) => request.includes('write-') && proxy.lost < MOST_LOST;
