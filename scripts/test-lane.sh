@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs a command in process, mount and IPC namespaces of its own, with its own temporary folder and run folder: suites that
-# run side by side cannot see or stop each other's processes. The network is shared. Needs root.
+# Runs a command in process, mount, IPC and network namespaces of its own, with its own temporary folder and run folder: suites
+# that run side by side cannot see or stop each other's processes, or take each other's ports. Only loopback is there: no
+# test needs a network. Needs root.
 set -euo pipefail
 root="$(cd "$(dirname "$0")/.." && pwd)"
 temporary="$(mktemp -d /var/tmp/svc-test-lane-XXXXXX)"
@@ -9,11 +10,14 @@ chmod 1777 "$temporary"
 # A clone that lies in /tmp has to stay visible.
 case "$root/" in /tmp/*) temporary_is_private=false ;; *) temporary_is_private=true ;; esac
 export temporary temporary_is_private
-unshare --pid --fork --kill-child --mount --mount-proc --ipc --propagation private -- bash -euc '
+unshare --pid --fork --kill-child --mount --mount-proc --ipc --net --propagation private -- bash -euc '
   if $temporary_is_private; then mount --bind "$temporary" /tmp; fi
   unset temporary temporary_is_private
-  mkdir -p /run/svc
-  mount -t tmpfs -o mode=755 tmpfs /run/svc
+  mkdir -p /run/svc /run/netns
+  for folder in /run/svc /run/netns; do mount -t tmpfs -o mode=755 tmpfs "$folder"; done
+  ip link set lo up
+  # Names that tests make of process ids differ from those of other lanes.
+  echo $((1000 + RANDOM % 30000)) >/proc/sys/kernel/ns_last_pid
   # This shell stays process 1 and reaps what loses its parent; a killed engine would otherwise never end.
   status=0
   "$@" || status=$?

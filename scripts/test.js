@@ -1,7 +1,8 @@
 // `npm test`: builds what is stale, then runs every suite with what this host has. Arguments go to vitest.
 //
-// As root, and without arguments, slow suites run two side by side, each in a lane (scripts/test-lane.sh): they wait more than
-// they compute. A lane prints what a suite wrote when it ends. SVC_TEST_LANES sets their number.
+// As root, and without arguments, pieces of the slow suites (scripts/test-pieces.js) run side by side, each in a lane
+// (scripts/test-lane.sh): they wait more than they compute. A lane prints what a piece wrote when it ends. SVC_TEST_LANES sets
+// their number.
 //
 // With SVC_TEST_AGAIN, as `npm run verify` sets it, a few files that failed run once more, alone: a test of real engines and
 // processes may fail by what else the machine does. One that passes then is named as unstable and does not fail the run.
@@ -9,10 +10,12 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
+import { piecesOf, writeSeconds } from './test-pieces.js';
 
 /** More failed files than these are not an accident. */
 const MOST_AGAIN = 6;
 const FAST = ['unit', 'rules'];
+const SLOW = ['e2e', 'fault', 'contract'];
 const SLOWEST = 20;
 /** Suites that run a second time, over three servers behind HAProxy (test/support/servers/fleet.ts). */
 const OVER_FLEET = [
@@ -23,10 +26,11 @@ const FLEET = { SVC_TEST_DATABASE: 'fleet' };
 const PLAIN = {};
 const FLEET_PART = {
   name: 'fleet',
+  seconds: 200,
   args: OVER_FLEET.map((name) => `test/e2e/${name}.test.ts`),
   env: FLEET,
 };
-const LANES = Number(process.env.SVC_TEST_LANES) || 2;
+const LANES = Number(process.env.SVC_TEST_LANES) || 3;
 
 await bootstrap();
 // Outside /tmp, which a lane does not share.
@@ -42,22 +46,31 @@ process.exit(status);
 async function runAll(args) {
   if (args.length > 0 || process.getuid?.() !== 0) return [await run('all', args)];
   const fast = await run('fast', projects(FAST));
-  // Files of one suite run one after another: some use the same ports of this host.
-  const left = ['fault', 'contract', 'e2e'].map((suite) => ({
-    name: suite,
-    args: projects([suite]),
-    env: PLAIN,
-  }));
+  const left = SLOW.flatMap(piecesOfSuite);
   if (process.env.SVC_TEST_REQUIRE === 'all') left.push(FLEET_PART);
+  // So that the lanes end together.
+  left.sort((a, b) => b.seconds - a.seconds);
   const reports = [fast];
   const lane = async () => {
-    for (let suite = left.shift(); suite; suite = left.shift()) {
-      process.stdout.write(`${suite.name} runs, ${left.length} suites are left\n`);
-      reports.push(await run(suite.name, suite.args, { lane: true, env: suite.env }));
+    for (let piece = left.shift(); piece; piece = left.shift()) {
+      process.stdout.write(`${piece.name} runs, ${left.length} pieces are left\n`);
+      reports.push(await run(piece.name, piece.args, { lane: true, env: piece.env }));
     }
   };
   await Promise.all(Array.from({ length: LANES }, lane));
+  // Only of runs over a database file.
+  if (process.env.SVC_TEST_SECONDS === 'write')
+    writeSeconds(reports.filter(({ env }) => env === PLAIN).flatMap(({ files }) => files));
   return reports;
+}
+
+/** @param {string} suite */
+function piecesOfSuite(suite) {
+  const pieces = piecesOf(suite);
+  return pieces.map(({ files, seconds }, at) => {
+    const name = pieces.length === 1 ? suite : `${suite}-${at + 1}`;
+    return { name, seconds, args: [...projects([suite]), ...files], env: PLAIN };
+  });
 }
 
 function projects(names) {
@@ -117,7 +130,7 @@ function showSlowest({ files }) {
   const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
   if (files.length <= SLOWEST) return;
   const lanes = reports.map(({ name, minutes }) => `${name} ${minutes.toFixed(1)} min`);
-  process.stdout.write(`\nSuites: ${lanes.join(', ')}\n`);
+  process.stdout.write(`\nPieces: ${lanes.join(', ')}\n`);
   process.stdout.write('\nSlowest files:\n');
   for (const { file, seconds } of slowest)
     process.stdout.write(`${String(seconds).padStart(6)} s  ${file}\n`);
@@ -132,7 +145,7 @@ async function again(first) {
   const seconds = [];
   for (const env of [PLAIN, FLEET]) {
     const files = reports.filter((report) => report.env === env).flatMap(({ failed_files }) => failed_files);
-    if (files.length > 0) seconds.push(await run('again', files, { env }));
+    if (files.length > 0) seconds.push(await run('again', files, { lane: process.getuid?.() === 0, env }));
   }
   const second = sum(seconds);
   if (second.status === 0)
