@@ -1,3 +1,4 @@
+// Cursors of lists of images: what is written is read back, and nothing else is.
 import { expect, it } from 'vitest';
 import { formatImageCursor, parseImageCursor } from '../../../../src/control/system/image-cursor.ts';
 
