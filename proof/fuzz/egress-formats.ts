@@ -101,7 +101,15 @@ function requests(chance: Chance): Buffer {
 }
 
 const NOTHING: AppliedEgress = {
-  ...{ layers: [], isPermittedPrivate: () => false, max_connections: 1, rate: 0, max_bytes: 0, log: 'none' },
+  ...{
+    layers: [],
+    isPermittedPrivate: () => false,
+    max_connections: 1,
+    rate: 0,
+    max_bytes: 0,
+    credentials: [],
+    log: 'none',
+  },
 };
 
 /** Each connection that is opened gets one request, whose Host is that for which it was opened. */
@@ -123,7 +131,7 @@ async function forwardsOneHost(chance: Chance, bytes: Buffer): Promise<void> {
     return { upstream: ours, passage: { isOpen: true, status: undefined } } as unknown as Opened;
   };
   const gate = {
-    ...{ policy: NOTHING, idleMs: 1000, open },
+    ...{ policy: NOTHING, connectMs: 1000, again: () => undefined, idleMs: 1000, open },
     admit: async () => Promise.reject(new EgressRefusal('not_allowed')),
     refuse: (_: Ask, __: Duplex, error: unknown) => error as EgressRefusal,
   };

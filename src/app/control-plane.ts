@@ -18,7 +18,7 @@ import type { ImagePulls } from '../images/registry/pulls.ts';
 import type { ProviderSet } from '../providers/provider.ts';
 import { providerRegistry } from '../providers/registry.ts';
 import { remoteProviders, workerTls } from '../providers/remote/remote-providers.ts';
-import type { Redactor } from '../redact/engine.ts';
+import type { GrowingRedactor } from '../redact/growing.ts';
 import type { Store } from '../store/store.ts';
 import { type CloseStack, closeStack } from './close-stack.ts';
 import { hintAtImage } from './image-hint.ts';
@@ -26,6 +26,7 @@ import { processImages, runsImages } from './image-pulls.ts';
 import { openStore } from './open-store.ts';
 import { processEgress } from './process-egress.ts';
 import { processLedger } from './process-ledger.ts';
+import { processSeal } from './process-seal.ts';
 
 export interface ControlPlaneDeps {
   config: LiveConfig;
@@ -37,7 +38,7 @@ export interface ControlPlaneDeps {
   ids: Ids;
   random: Random;
   logger: Logger;
-  redactor: Redactor;
+  redactor: GrowingRedactor;
   /** Returns the newest log lines, redacted. */
   recentLogs?: (() => Record<string, unknown>[]) | undefined;
   /** The version in package.json. */
@@ -95,6 +96,8 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
       remote,
       ledger,
       openEgress: processEgress(config),
+      seal: processSeal(config, deps.random),
+      conceal: (secret: string) => deps.redactor.hold(secret),
     };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());

@@ -17,7 +17,7 @@ import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
 import type { Redactor } from '../redact/engine.ts';
-import { growingRedactor } from '../redact/growing.ts';
+import { type GrowingRedactor, growingRedactor } from '../redact/growing.ts';
 import { type Log, openLog } from '../redact/logger.ts';
 import type { Config } from '../schema/config.ts';
 import { reloader } from './reload.ts';
@@ -30,7 +30,7 @@ const STDERR = 2;
 interface Parts {
   config: LiveConfig;
   log: Log;
-  redactor: Redactor;
+  redactor: GrowingRedactor;
   host: Host;
   clock: Clock;
   random: Random;

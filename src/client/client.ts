@@ -28,6 +28,7 @@ import {
   termsOf,
 } from './call.ts';
 import { type ClientOptions, connectionTo } from './connection.ts';
+import { CredentialsClient } from './credentials.ts';
 import { EgressClient } from './egress.ts';
 import { followEvents } from './events.ts';
 import { ExecsClient } from './execs.ts';
@@ -61,6 +62,8 @@ export class Client {
   readonly admin: AdminClient;
   /** Named keys. */
   readonly keys: KeysClient;
+  /** Credentials that the server adds to requests of sandboxes. */
+  readonly credentials: CredentialsClient;
   readonly workers: WorkersClient;
   readonly #connection: Connection;
   readonly #closing = new AbortController();
@@ -77,6 +80,7 @@ export class Client {
     this.system = new SystemClient(this.#connection);
     this.admin = new AdminClient(this.#connection);
     this.keys = new KeysClient(this.#connection);
+    this.credentials = new CredentialsClient(this.#connection);
     this.workers = new WorkersClient(this.#connection);
   }
 

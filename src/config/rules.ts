@@ -51,6 +51,11 @@ const RULES: readonly Rule[] = [
     words: 'server.trusted_proxies must hold addresses and CIDR blocks, such as 10.0.0.0/8 or fd00::1',
   },
   {
+    key: 'secrets.key',
+    broken: ({ secrets }) => isTooShort(secrets.key),
+    words: 'secrets.key must have at least 32 characters',
+  },
+  {
     key: 'database.url',
     broken: ({ database }) => database.url !== undefined && !isDatabaseUrl(database.url),
     words:

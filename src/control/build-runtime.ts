@@ -2,11 +2,13 @@
 
 import { Sessions } from '../agent/sessions.ts';
 import type { ByteLedger } from '../domain/byte-ledger.ts';
+import { ServiceError } from '../domain/errors.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import type { MachineImages } from '../domain/machine-images.ts';
 import type { Boot, Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import type { PullReports } from '../domain/pull-report.ts';
 import { replicaUrl } from '../domain/replica-url.ts';
+import type { Seal } from '../domain/seal.ts';
 import { type SteadyClock, steadyClock } from '../domain/steady-clock.ts';
 import type { Egress, EgressDeps } from '../egress/egress.ts';
 import type { EventWriter } from '../events/batch-writer.ts';
@@ -28,6 +30,7 @@ import { Publisher } from './records/publish.ts';
 import { controlSettings, ownerLimits } from './records/settings.ts';
 import { AgentDeadlines } from './runtime/agent-deadlines.ts';
 import { configPrint } from './runtime/config-print.ts';
+import { Credentials } from './runtime/credentials.ts';
 import { Destroyer } from './runtime/destroy.ts';
 import { EgressGates } from './runtime/egress-gates.ts';
 import { InFlightSpawns } from './runtime/in-flight-spawns.ts';
@@ -73,6 +76,10 @@ export interface ControlDeps {
   images?: MachineImages | undefined;
   /** Opens the gates of sandboxes with an egress policy; absent: nothing can be dialed. */
   openEgress?: ((hooks: Pick<EgressDeps, 'clock' | 'onEvent'>) => Egress) | undefined;
+  /** The key for secrets in the store; rejects with `not_implemented` where there is none. */
+  seal?: (() => Promise<Seal>) | undefined;
+  /** Masks a text in all output from now on, until the returned function is called. */
+  conceal?: ((secret: string) => () => void) | undefined;
   /** Calls other workers; absent: there are none. */
   remote?: RemoteProviders | undefined;
   host: { cpus: number; memoryMb?: number; hostname?: string; kernel?: string };
@@ -158,7 +165,7 @@ export function buildRuntime(deps: ControlDeps, foundation: Foundation) {
     remote: remoteRuntimes({ workers, sandboxes, fleet, remote, clock, spawnWaitMs: settings.spawnWaitMs }),
   });
   const sessions = new Sessions({ clock, attach: runtimes.attach });
-  const { egress, gates } = egressOf(deps, foundation, sessions);
+  const { egress, gates, credentials } = egressOf(deps, foundation, sessions);
   settings.opensEgress = egress !== undefined;
   const deadlines = new AgentDeadlines({ sessions, clock, logger });
   const spawns = new InFlightSpawns();
@@ -215,19 +222,24 @@ export function buildRuntime(deps: ControlDeps, foundation: Foundation) {
     reaper,
     egress,
     gates,
+    credentials,
   };
 }
 
+const noSeal = () =>
+  Promise.reject(new ServiceError('not_implemented', 'This server has no key to seal secrets with.'));
+
 /** Outgoing connections of sandboxes, and the gates that keep them open. */
 function egressOf(
-  { config, openEgress, logger }: ControlDeps,
+  { config, openEgress, seal = noSeal, conceal = () => () => undefined, logger }: ControlDeps,
   { clock, store, publisher }: Foundation,
   sessions: Sessions<SandboxRuntime>,
 ) {
   const settings = config.current().egress;
   const egress = openEgress?.({ clock, onEvent: (event) => gates.noted(event) });
-  const { sandboxes, quotas } = store;
-  const parts = { sandboxes, quotas, sessions, publisher, clock, logger };
+  const { sandboxes, quotas, secrets, signals } = store;
+  const credentials = new Credentials({ secrets, signals, seal, conceal, clock, logger });
+  const parts = { sandboxes, quotas, credentials, conceal, sessions, publisher, clock, logger };
   const gates: EgressGates = new EgressGates({ egress, config: settings, ...parts });
-  return { egress, gates };
+  return { egress, gates, credentials };
 }

@@ -22,7 +22,7 @@ export function buildSpawning(
   const { sandboxes, templates, warm, workers, idempotency } = store;
   const { fleet, sessions, deadlines, spawns, probes, runtimes, rollback, destroyer, reaper, openOutcomes } =
     runtime;
-  const { gates } = runtime;
+  const { gates, credentials } = runtime;
   const prewarm = new Prewarm({
     replica,
     replicas,
@@ -55,6 +55,7 @@ export function buildSpawning(
     replica,
     openOutcomes,
     publisher,
+    credentials,
     settings,
     limitsOf,
     cpus,

@@ -31,6 +31,7 @@ import { reportPull } from './metrics/pull-reports.ts';
 import { Instruments } from './metrics/readings.ts';
 import { sandboxes as sandboxViews } from './sandboxes/sandboxes.ts';
 import { AuditTrail } from './system/audit.ts';
+import { credentialViews } from './system/credentials.ts';
 import { eventViews } from './system/events.ts';
 import { healthViews } from './system/health.ts';
 import { imageViews } from './system/images.ts';
@@ -130,7 +131,19 @@ function timekeeperOf(
 function buildInterface(
   deps: ControlDeps,
   foundation: Foundation,
-  { access, runtimes, probes, fleet, deadlines, destroyer, remoteStatus, reaper, egress, gates }: Runtime,
+  {
+    access,
+    runtimes,
+    probes,
+    fleet,
+    deadlines,
+    destroyer,
+    remoteStatus,
+    reaper,
+    egress,
+    gates,
+    credentials,
+  }: Runtime,
   { prewarm, queue, spawner }: Spawning,
   { rates, audit, keyRing, work, timekeeper }: BackgroundParts,
 ): ControlPlane {
@@ -191,6 +204,7 @@ function buildInterface(
       queue,
       spawner,
       publisher,
+      credentials,
       settings,
       limitsOf,
       cpus,
@@ -201,19 +215,12 @@ function buildInterface(
     exec: execs({ access, publisher, log: execLog, find, settings, ids, clock }),
     logs: logs({ access, clock }),
     previews: previews({ server: config.current().server, store, runtimes, access, clock }),
-    egress: egressPolicies({
-      settings,
-      egress,
-      gates,
-      find,
-      sandboxes,
-      changes: new KeyedLock(),
-      publisher,
-      clock,
-    }),
+    egress: egressPolicies({ settings, egress, gates, find, sandboxes, credentials, publisher, clock }),
+    credentials: credentialViews(credentials),
     files: files({ access, publisher }),
     templates: templateViews({
       templates,
+      credentials,
       spawner,
       settings,
       providers,

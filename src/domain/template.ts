@@ -4,12 +4,10 @@ import type { SpawnRequest } from '../schema/sandbox.ts';
 import type { Template } from '../schema/template.ts';
 import { MOST_LABELS } from '../schema/worker-labels.ts';
 import { ServiceError } from './errors.ts';
+import { MASKED } from './masked.ts';
 
 const MAX_LABELS = 64;
 const MAX_VARIABLES = 256;
-
-/** Replaces values of `env` that the reader may not see. */
-export const MASKED = '***';
 
 /**
  * Completes `request` with the template's values. Throws `bad_request` for an image, which only the template can set.

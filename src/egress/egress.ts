@@ -1,9 +1,11 @@
 // What the outgoing access of sandboxes offers to the control plane, and what it needs. Types only.
 import type { Duplex } from 'node:stream';
 import type { SandboxIo } from '../agent/io.ts';
+import type { EgressCredential } from '../domain/egress/credential.ts';
 import type { AddressFacts, EgressLayer } from '../domain/egress/policy.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { EgressCheck, EgressLayerName, EgressLogLine, EgressReason } from '../schema/egress.ts';
+import type { Authority } from './authority.ts';
 
 /** The policy of one sandbox as it is applied. Replaced as one value; nothing in it changes. */
 export interface AppliedEgress {
@@ -19,6 +21,10 @@ export interface AppliedEgress {
   readonly max_bytes: number;
   /** Ports that the transparent gate opens; undefined: programs use the proxy. */
   readonly ports?: readonly number[];
+  /** Those that requests get, the strongest first. */
+  readonly credentials: readonly EgressCredential[];
+  /** Ends TLS for their hosts; programs must trust its certificate. Absent: their TLS passes unchanged. */
+  readonly authority?: Authority | undefined;
   /** Which decisions become events. */
   readonly log: 'denied' | 'all' | 'none';
 }
@@ -41,13 +47,14 @@ export interface EgressSettings {
 
 /** Decisions of one sandbox with the same target and reason, joined over 60 s. */
 export interface EgressEvent {
-  readonly type: 'egress.denied' | 'egress.allowed' | 'egress.limited';
+  readonly type: 'egress.denied' | 'egress.allowed' | 'egress.limited' | 'egress.credential_used';
   readonly sandbox_id: string;
   readonly host: string;
   readonly port: number;
   readonly reason: EgressReason;
   readonly rule?: string;
   readonly layer?: EgressLayerName;
+  readonly credential?: string;
   readonly count: number;
 }
 
@@ -131,6 +138,8 @@ export interface EgressDeps {
   resolver?: EgressResolver;
   /** Default: a TCP connection to exactly this address. */
   dial?: EgressDial;
+  /** Authorities in PEM of targets that get a credential. Default: those of Node. */
+  roots?: readonly string[];
   /** Addresses of this host's interfaces; read at most every 30 s. Default: those of the machine. */
   ownAddresses?(): readonly string[];
 }

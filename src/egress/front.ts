@@ -4,11 +4,11 @@ import type { Clock, Timer } from '../domain/ports.ts';
 import { farewell } from './farewell.ts';
 import { readStart } from './first-bytes.ts';
 import { ACCESS_DENIED, TLS_HANDSHAKE } from './hello.ts';
-import { HTTP_PORT, type HttpFront } from './http-front.ts';
+import type { HttpFront } from './http-front.ts';
+import { lead } from './lead.ts';
 import { refusalOf, socksReplyOf } from './refusal.ts';
 import { greetingReply, readGreeting, readSocksRequest, SOCKS_VERSION, socksReply } from './socks.ts';
 import type { HttpTarget } from './target.ts';
-import { tunnel } from './tunnel.ts';
 import type { Visit } from './visit.ts';
 
 const FIRST_MS = 10_000;
@@ -51,9 +51,8 @@ export async function serveTarget(
 ): Promise<void> {
   client.on('error', () => undefined);
   const ask = { ...target, how: 'gate', uid: visit.uid } as const;
-  if (target.port === HTTP_PORT) return http.serve(client, { ...visit, fixed: ask }, FIRST_MS);
   try {
-    tunnel(client, await visit.gate.open(ask, client), visit.gate, clock);
+    await lead(client, { http, clock, visit, ask, firstMs: FIRST_MS, agreed: () => undefined });
   } catch {
     await sayRefused(client, clock);
   }
@@ -89,15 +88,8 @@ async function serveSocks(http: HttpFront, client: Duplex, visit: Visit, timer: 
   const { host, port } = request;
   const ask = { host, port, how: 'socks', uid: visit.uid } as const;
   try {
-    if (port === HTTP_PORT) {
-      await visit.gate.admit(ask, client);
-      client.write(socksReply('done'));
-      http.serve(client, { ...visit, fixed: ask }, FIRST_MS);
-    } else {
-      const passage = await visit.gate.open(ask, client);
-      client.write(socksReply('done'));
-      tunnel(client, passage, visit.gate, http.clock);
-    }
+    const agreed = () => void client.write(socksReply('done'));
+    await lead(client, { http, clock: http.clock, visit, ask, firstMs: FIRST_MS, agreed });
   } catch (error) {
     farewell(client, http.clock, socksReply(socksReplyOf(refusalOf(error).reason)));
   }

@@ -5,7 +5,7 @@ import type { Clock } from '../domain/ports.ts';
 import { takeToken } from '../domain/rate.ts';
 import type { EgressCheck } from '../schema/egress.ts';
 import { AcceptLoop } from './accept.ts';
-import { allowTarget, decide, facts, type IsOwn, verdictOf } from './decide.ts';
+import { allowTarget, decide, type IsOwn, verdictOf } from './decide.ts';
 import { dialFirst } from './dial.ts';
 import type {
   AppliedEgress,
@@ -22,6 +22,7 @@ import type { HttpFront } from './http-front.ts';
 import { DecisionLog } from './log.ts';
 import { Notices } from './notices.ts';
 import { type Ask, Passage } from './passage.ts';
+import { noticesOf } from './passage-notices.ts';
 import { noSession, openPorts } from './ports.ts';
 import { ByteQuota } from './quota.ts';
 import { decisionOf, EgressRefusal } from './refusal.ts';
@@ -30,8 +31,6 @@ import { Slots } from './slots.ts';
 import type { Opened } from './tunnel.ts';
 import type { Direction } from './upstream.ts';
 import type { FrontGate } from './visit.ts';
-
-const LIMITED = ['rate', 'bytes', 'connections'];
 
 export interface GateDeps {
   readonly sandbox_id: string;
@@ -44,6 +43,7 @@ export interface GateDeps {
   readonly slots: Slots;
   settings(): EgressSettings;
   onEvent(event: EgressEvent): void;
+  readonly roots?: readonly string[] | undefined;
   /** Once. */
   closed(gate: OpenGate): void;
 }
@@ -85,6 +85,18 @@ export class OpenGate implements EgressGate, FrontGate {
 
   get idleMs(): number {
     return this.#deps.settings().idle_timeout;
+  }
+
+  get roots(): readonly string[] | undefined {
+    return this.#deps.roots;
+  }
+
+  get authority() {
+    return this.#policy.authority;
+  }
+
+  get connectMs(): number {
+    return this.#deps.settings().connect_timeout;
   }
 
   get counters(): EgressCounters {
@@ -164,8 +176,7 @@ export class OpenGate implements EgressGate, FrontGate {
       const timeoutMs = this.#deps.settings().connect_timeout;
       const dialed = await dialFirst(addresses, wanted.port, { dial, clock, timeoutMs, signal });
       const upstream = passage.begin(dialed, this.#policy);
-      this.#counts.allowed += 1;
-      this.#note(passage);
+      this.#allowed(passage);
       return { passage, upstream };
     } catch (error) {
       const refusal = passage.refuse(error);
@@ -173,6 +184,11 @@ export class OpenGate implements EgressGate, FrontGate {
       for (const leave of leaving) leave();
       throw refusal;
     }
+  }
+
+  again(passage: Passage, ask: Ask): void {
+    passage.again(ask, this.#policy);
+    this.#allowed(passage);
   }
 
   async admit(ask: Ask, client: Duplex): Promise<void> {
@@ -234,10 +250,11 @@ export class OpenGate implements EgressGate, FrontGate {
       idleMs: this.idleMs,
       isOwn: this.#deps.isOwn,
       pass: (direction, bytes) => this.#pass(direction, bytes),
-      ended: () => {
+      requested: () => this.#log.add(passage.line(this.#deps.sandbox_id)),
+      ended: (_, isIdle) => {
         leave();
         this.#passages.delete(passage);
-        this.#ended(passage);
+        if (!isIdle || decisionOf(passage.verdict.reason) !== 'allowed') this.#ended(passage);
       },
     });
     this.#passages.add(passage);
@@ -254,6 +271,11 @@ export class OpenGate implements EgressGate, FrontGate {
     for (const passage of this.#open()) passage.cut('bytes');
   }
 
+  #allowed(passage: Passage): void {
+    this.#counts.allowed += 1;
+    this.#note(passage);
+  }
+
   #ended(passage: Passage): void {
     const line = passage.line(this.#deps.sandbox_id);
     this.#log.add(line);
@@ -263,18 +285,8 @@ export class OpenGate implements EgressGate, FrontGate {
   }
 
   #note(passage: Passage): void {
-    const { log } = this.#policy;
-    const decision = decisionOf(passage.verdict.reason);
-    if (this.#isClosed || log === 'none' || (decision === 'allowed' && log !== 'all')) return;
-    const { sandbox_id } = this.#deps;
-    const { reason } = passage.verdict;
-    const type =
-      decision === 'allowed'
-        ? 'egress.allowed'
-        : LIMITED.includes(reason)
-          ? 'egress.limited'
-          : 'egress.denied';
-    const by = facts({ rule: undefined, layer: undefined, ...passage.verdict });
-    this.#notices.note({ type, sandbox_id, host: passage.host, port: passage.ask.port, ...by });
+    if (this.#isClosed) return;
+    const notices = noticesOf(passage, this.#deps.sandbox_id, this.#policy);
+    for (const notice of notices) this.#notices.note(notice);
   }
 }

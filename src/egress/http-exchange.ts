@@ -8,15 +8,15 @@ import {
 } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { egressHost } from '../domain/egress/host.ts';
 import { endToEnd, type HeaderList, valuesOf } from '../domain/header-lists.ts';
 import type { Clock } from '../domain/ports.ts';
-import { textOf } from './decide.ts';
+import type { KeptLine, Line } from './kept-line.ts';
 import type { Ask } from './passage.ts';
 import { bodyOf, EgressRefusal, REASON_HEADER, refusalOf, sentenceOf, statusOf } from './refusal.ts';
+import { brokeredRoute, type HttpRoute, hostHeader, isSame, plainRoute, targetOf } from './route.ts';
+import { secure } from './secure.ts';
 import { splice } from './splice.ts';
-import { type AbsoluteTarget, type HttpTarget, readAbsolute, readHostHeader } from './target.ts';
-import type { Opened } from './tunnel.ts';
+import { readHostHeader } from './target.ts';
 import type { Visit } from './visit.ts';
 
 const MAX_HEAD_BYTES = 32 * 1024;
@@ -28,69 +28,92 @@ export interface Exchange {
   readonly client: Duplex;
   readonly visit: Visit;
   readonly clock: Clock;
+  readonly kept: KeptLine;
   /** The program asks for another protocol on this connection. */
   readonly isUpgrade?: boolean;
 }
 
 /** Resolves when the answer has left, or cannot. Never rejects. */
 export async function exchange(task: Exchange): Promise<void> {
-  const { request, response, client, visit } = task;
+  const { request, client, visit } = task;
   const target = targetOf(request, visit);
   if (target === undefined) return answer(task, 400, 'name_invalid', visit.fixed ? IN_TUNNEL : WHAT_THIS_IS);
-  const ask = askOf(request, target, visit);
-  let opened: Opened | undefined;
-  const gone = () => void opened?.upstream.destroy();
+  const plain = plainRoute(request, target, visit);
+  let route: HttpRoute;
   try {
-    checkRequest(task, target);
+    checkRequest(task, plain);
+    route = brokeredRoute(plain, visit.gate.policy);
   } catch (error) {
-    return answerRefusal(task, ask, visit.gate.refuse(ask, client, error));
+    return answerRefusal(task, plain.ask, visit.gate.refuse(plain.ask, client, error));
   }
+  const isRepeatable = REPEATABLE.includes(request.method ?? '') && !hasBody(request.rawHeaders);
+  if ((await attempt(task, route)) === 'stale' && (!isRepeatable || (await attempt(task, route)) === 'stale'))
+    await answerRefusal(task, route.ask, new EgressRefusal('unreachable'));
+}
+
+/** Methods whose request may be sent again after a kept connection turned out to be closed. */
+const REPEATABLE = ['GET', 'HEAD', 'OPTIONS'];
+
+/** `stale`: a kept connection ended before its answer began, so nothing was answered. Never rejects. */
+async function attempt(task: Exchange, route: HttpRoute): Promise<'done' | 'stale'> {
+  const { response, client } = task;
+  let line: Line | undefined;
+  const gone = () => void line?.opened.upstream.destroy();
   try {
-    opened = await visit.gate.open(ask, client);
+    line = await lineFor(task, route);
     client.once('close', gone);
-    const reply = await send(opened, task, target);
-    opened.passage.status = reply.answer.statusCode ?? 0;
-    if (reply.kind === 'switched') switchOver(task, opened, reply);
+    const reply = await send(line, task, route);
+    line.opened.passage.status = reply.answer.statusCode ?? 0;
+    if (reply.kind === 'switched') switchOver(task, line, reply);
     else {
-      await relay(task, reply.answer);
-      // Its connection serves one request.
-      opened.upstream.destroy();
+      await relay(task, reply.answer, route);
+      finish(task, line, { route, isKept: reply.isKept() });
     }
   } catch (error) {
-    opened?.upstream.destroy();
+    line?.opened.upstream.destroy();
     if (response.headersSent) client.destroy();
-    else await answerRefusal(task, ask, refusalOf(error));
+    else if (line?.isReused && !client.destroyed) return 'stale';
+    else await answerRefusal(task, route.ask, refusalOf(error));
   } finally {
     client.off('close', gone);
   }
+  return 'done';
 }
 
-function targetOf({ url = '', method }: IncomingMessage, { fixed }: Visit): AbsoluteTarget | undefined {
-  const absolute = readAbsolute(url);
-  if (!fixed) return absolute;
-  if (absolute) return isSame(absolute, fixed) ? absolute : undefined;
-  const isOrigin = url.startsWith('/') || (url === '*' && method === 'OPTIONS');
-  return isOrigin ? { host: fixed.host, port: fixed.port, path: url } : undefined;
+const keyOf = ({ host, ask }: HttpRoute) => `${host}:${ask.port}`;
+
+/** Rejects with a refusal, which has been logged. */
+async function lineFor({ client, visit, clock, kept }: Exchange, route: HttpRoute): Promise<Line> {
+  const { gate } = visit;
+  const known = route.isTls ? kept.take(keyOf(route)) : undefined;
+  if (known) {
+    gate.again(known.opened.passage, route.ask);
+    return known;
+  }
+  const opened = await gate.open(route.ask, client);
+  const stream = route.isTls ? await secure(opened, route.host, gate, clock) : opened.upstream;
+  return { opened, stream, isReused: false };
 }
 
-function isSame(a: HttpTarget, b: HttpTarget): boolean {
-  const [one, other] = [egressHost(a.host), egressHost(b.host)];
-  return one !== undefined && other !== undefined && textOf(one) === textOf(other) && a.port === b.port;
-}
-
-function askOf({ method = '' }: IncomingMessage, target: AbsoluteTarget, { fixed, uid }: Visit): Ask {
-  const path = target.path.split('?', 1)[0] ?? '/';
-  return { host: target.host, port: target.port, how: fixed?.how ?? 'http', uid, method, path };
+/** A connection by TLS serves further requests of this program's connection, any other one request. */
+function finish(
+  { kept }: Exchange,
+  line: Line,
+  { route, isKept }: { route: HttpRoute; isKept: boolean },
+): void {
+  if (!route.isTls || !isKept || line.stream.destroyed) return void line.opened.upstream.destroy();
+  line.opened.passage.pause();
+  kept.keep(keyOf(route), line);
 }
 
 /** Throws a refusal. */
-function checkRequest({ request, isUpgrade }: Exchange, target: AbsoluteTarget): void {
+function checkRequest({ request, isUpgrade }: Exchange, { target, isTls }: HttpRoute): void {
   const { method, rawHeaders } = request;
   if (method === 'TRACE') throw new EgressRefusal('method_denied');
   // Its body was not read: Node takes what follows such a head for the other protocol.
   if (isUpgrade && hasBody(rawHeaders)) throw new EgressRefusal('method_denied');
   const hosts = valuesOf(rawHeaders, 'host');
-  const host = hosts[0] === undefined ? undefined : readHostHeader(hosts[0]);
+  const host = hosts[0] === undefined ? undefined : readHostHeader(hosts[0], isTls);
   if (hosts.length > 1 || (hosts.length === 1 && !(host && isSame(host, target))))
     throw new EgressRefusal('host_mismatch');
   const codings = valuesOf(rawHeaders, 'transfer-encoding');
@@ -107,15 +130,16 @@ function hasBody(list: HeaderList): boolean {
   );
 }
 
-/** For the target: what belongs to this connection is left out, and the body is framed again. */
-function headersFor(task: Exchange, { host, port }: AbsoluteTarget): string[] {
+/** For the target: what belongs to this connection is left out, and the body is framed again. A credential is set, not added. */
+function headersFor(task: Exchange, route: HttpRoute): string[] {
   const { rawHeaders } = task.request;
-  const read = egressHost(host);
-  const name = read === undefined ? host : textOf(read);
-  const shown = name.includes(':') ? `[${name}]` : name;
-  const head = ['Host', port === 80 ? shown : `${shown}:${port}`];
+  const { credential } = route;
+  const head = ['Host', hostHeader(route)];
+  // Some servers take `_` for `-`.
+  const isOurs = (plain: string) => plain.replaceAll('_', '-') === credential?.header;
   for (const { name: header, plain, value } of endToEnd(rawHeaders))
-    if (plain !== 'host' && plain !== 'content-length' && plain !== 'expect') head.push(header, value);
+    if (!OWN_HEADERS.includes(plain) && !isOurs(plain)) head.push(header, value);
+  if (credential) head.push(credential.header, credential.text);
   if (isWebSocket(task)) return [...head, 'Connection', 'Upgrade', 'Upgrade', 'websocket'];
   const length = valuesOf(rawHeaders, 'content-length')[0];
   const isChunked = valuesOf(rawHeaders, 'transfer-encoding').length > 0;
@@ -128,14 +152,18 @@ function headersFor(task: Exchange, { host, port }: AbsoluteTarget): string[] {
   return [...head, ...framing, 'Connection', 'keep-alive'];
 }
 
+/** Set by the server itself. */
+const OWN_HEADERS = ['host', 'content-length', 'expect'];
+
 type Reply =
-  | { readonly kind: 'answer'; readonly answer: IncomingMessage }
+  | { readonly kind: 'answer'; readonly answer: IncomingMessage; isKept(): boolean }
   | { readonly kind: 'switched'; readonly answer: IncomingMessage; readonly head: Buffer };
 
 /** Resolves with the head of the answer. Rejects with a refusal. */
-function send({ passage, upstream }: Opened, task: Exchange, target: AbsoluteTarget): Promise<Reply> {
+function send({ opened: { passage }, stream }: Line, task: Exchange, route: HttpRoute): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const outgoing = outgoingTo(upstream, task, target);
+    const outgoing = outgoingTo(stream, task, route);
+    const isKept = () => outgoing.shouldKeepAlive && outgoing.writableFinished;
     const fail = () => reject(new EgressRefusal(passage.isOpen ? 'unreachable' : passage.verdict.reason));
     let interim = 0;
     outgoing.on('information', () => {
@@ -143,7 +171,7 @@ function send({ passage, upstream }: Opened, task: Exchange, target: AbsoluteTar
       if (interim > MAX_INTERIM) outgoing.destroy();
     });
     outgoing.once('response', (answer) => {
-      if (isReadable(answer)) resolve({ kind: 'answer', answer });
+      if (isReadable(answer)) resolve({ kind: 'answer', answer, isKept });
       else outgoing.destroy();
     });
     outgoing.once('upgrade', (answer, _socket, head) => {
@@ -155,17 +183,19 @@ function send({ passage, upstream }: Opened, task: Exchange, target: AbsoluteTar
   });
 }
 
-function outgoingTo(upstream: Duplex, task: Exchange, target: AbsoluteTarget): ClientRequest {
+function outgoingTo(stream: Duplex, task: Exchange, route: HttpRoute): ClientRequest {
   const outgoing = httpRequest({
-    createConnection: () => upstream,
+    createConnection: () => stream,
     method: task.request.method,
-    path: target.path,
-    headers: headersFor(task, target),
+    path: route.target.path,
+    headers: headersFor(task, route),
     setHost: false,
     maxHeaderSize: MAX_HEAD_BYTES,
     insecureHTTPParser: false,
   });
   outgoing.maxHeadersCount = 0;
+  // Without an agent Node takes it for the last request of its connection.
+  outgoing.shouldKeepAlive = true;
   return outgoing;
 }
 
@@ -187,8 +217,15 @@ function isReadable({ statusCode = 0, httpVersionMajor, rawHeaders }: IncomingMe
 }
 
 /** An answer that breaks off ends the program's connection: it must not look complete. */
-async function relay({ response, client }: Exchange, answer: IncomingMessage): Promise<void> {
-  const head = [...endToEnd(answer.rawHeaders)].flatMap(({ name, value }) => [name, value]);
+async function relay(
+  { response, client }: Exchange,
+  answer: IncomingMessage,
+  { isTls }: HttpRoute,
+): Promise<void> {
+  const head = [...endToEnd(answer.rawHeaders)]
+    // It offers HTTP/3, which does not leave a sandbox.
+    .filter(({ plain }) => !isTls || plain !== 'alt-svc')
+    .flatMap(({ name, value }) => [name, value]);
   response.sendDate = false;
   response.writeHead(answer.statusCode ?? 502, answer.statusMessage, head);
   response.flushHeaders();
@@ -201,15 +238,15 @@ async function relay({ response, client }: Exchange, answer: IncomingMessage): P
 
 function switchOver(
   { response, client }: Exchange,
-  { upstream }: Opened,
+  { stream }: Line,
   { answer, head }: Extract<Reply, { kind: 'switched' }>,
 ): void {
   const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket'];
   for (const { name, value } of endToEnd(answer.rawHeaders)) lines.push(`${name}: ${value}`);
   response.detachSocket(client as never);
   client.write(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'));
-  if (head.length > 0) upstream.unshift(head);
-  splice(client, upstream);
+  if (head.length > 0) stream.unshift(head);
+  splice(client, stream);
 }
 
 const WHAT_THIS_IS =

@@ -5,20 +5,21 @@ import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../domain/ports.ts';
 import { farewell } from './farewell.ts';
 import { exchange } from './http-exchange.ts';
+import { KeptLine } from './kept-line.ts';
+import { lead } from './lead.ts';
 import type { Ask } from './passage.ts';
 import { REASON_HEADER, refusalBytes, refusalOf, sentenceOf, statusOf } from './refusal.ts';
 import { readAuthority } from './target.ts';
-import { tunnel } from './tunnel.ts';
 import type { Visit } from './visit.ts';
 
-/** Requests to it are read as HTTP, also in a tunnel: their Host must be the one that was decided. */
-export const HTTP_PORT = 80;
 const MAX_HEAD_BYTES = 32 * 1024;
 /** Requests of one connection that wait for the one before them. */
 const MOST_PIPELINED = 64;
 
 interface Seat {
   readonly visit: Visit;
+  /** An open connection that served a request of this one. */
+  readonly kept: KeptLine;
   timer: Timer;
   running: number;
   last: Promise<void>;
@@ -44,9 +45,13 @@ export class HttpFront {
   /** Reads requests of a program until it ends; the first must come within `firstMs`. */
   serve(client: Duplex, visit: Visit, firstMs: number): void {
     const timer = this.clock.after(firstMs, () => client.destroy());
-    const seat: Seat = { visit, timer, running: 0, last: Promise.resolve() };
+    const kept = new KeptLine();
+    const seat: Seat = { visit, kept, timer, running: 0, last: Promise.resolve() };
     this.#seats.set(client, seat);
-    client.once('close', () => seat.timer.cancel());
+    client.once('close', () => {
+      seat.timer.cancel();
+      kept.close();
+    });
     this.#server.emit('connection', client);
   }
 
@@ -62,7 +67,7 @@ export class HttpFront {
   async #exchange(request: IncomingMessage, response: ServerResponse, seat: Seat): Promise<void> {
     const client = request.socket;
     if (!client.destroyed)
-      await exchange({ request, response, client, visit: seat.visit, clock: this.clock });
+      await exchange({ request, response, client, ...seatParts(seat), clock: this.clock });
     seat.running -= 1;
     if (seat.running > 0 || client.destroyed) return;
     seat.timer = this.clock.after(seat.visit.gate.idleMs, () => client.destroy());
@@ -81,8 +86,7 @@ export class HttpFront {
       response.detachSocket(client as never);
       farewell(client, this.clock);
     });
-    const { visit } = seat;
-    void exchange({ request, response, client, visit, clock: this.clock, isUpgrade: true });
+    void exchange({ request, response, client, ...seatParts(seat), clock: this.clock, isUpgrade: true });
   }
 
   /** Never rejects. */
@@ -97,15 +101,9 @@ export class HttpFront {
     const ask: Ask = { host: target?.host ?? text, port: target?.port ?? 0, how: 'connect', uid };
     try {
       if (head.length > 0) client.unshift(head);
-      if (target?.port === HTTP_PORT) {
-        await gate.admit(ask, client);
-        client.write(ESTABLISHED);
-        this.serve(client, { gate, uid, fixed: { ...target, how: 'connect' } }, gate.idleMs);
-      } else {
-        const opened = await gate.open(ask, client);
-        client.write(ESTABLISHED);
-        tunnel(client, opened, gate, this.clock);
-      }
+      const agreed = () => void client.write(ESTABLISHED);
+      const { clock } = this;
+      await lead(client, { http: this, clock, visit: { gate, uid }, ask, firstMs: gate.idleMs, agreed });
     } catch (error) {
       const { reason } = refusalOf(error);
       farewell(
@@ -124,6 +122,8 @@ export class HttpFront {
     farewell(client, this.clock, refusalBytes(status as number, String(phrase), 'name_invalid', text));
   }
 }
+
+const seatParts = ({ visit, kept }: Seat) => ({ visit, kept });
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n';
 const NOT_HTTP = 'This is not a valid request.';

@@ -8,7 +8,7 @@ const BUCKET = { burst: 60, refillMs: 1000 };
 /** Targets whose decisions are being joined; more have no events until one of them is over. */
 const MOST = 256;
 
-type Notice = Omit<EgressEvent, 'count'>;
+export type Notice = Omit<EgressEvent, 'count'>;
 
 interface Joined {
   notice: Notice;
@@ -30,7 +30,7 @@ export class Notices {
   }
 
   note(notice: Notice): void {
-    const key = JSON.stringify([notice.type, notice.host, notice.port, notice.reason]);
+    const key = JSON.stringify([notice.type, notice.host, notice.port, notice.reason, notice.credential]);
     const joined = this.#joined.get(key);
     if (joined) joined.count += 1;
     else if (this.#joined.size < MOST && this.#mayPublish()) {

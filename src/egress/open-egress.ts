@@ -11,12 +11,22 @@ import { serverResolver } from './resolver.ts';
 import { Slots } from './slots.ts';
 
 export function openEgress(deps: EgressDeps): Egress {
-  const { clock, settings, onEvent, dial = dialTcp } = deps;
+  const { clock, settings, onEvent, roots, dial = dialTcp } = deps;
   const resolver = deps.resolver ?? serverResolver(settings);
   const gates = new Map<string, OpenGate>();
   const slots = new Slots(() => settings().max_connections, clock);
   const isOwn = ownAddresses(clock, deps.ownAddresses);
-  const shared = { clock, resolver, dial, isOwn, slots, settings, onEvent, http: new HttpFront(clock) };
+  const shared = {
+    clock,
+    resolver,
+    dial,
+    isOwn,
+    slots,
+    settings,
+    onEvent,
+    roots,
+    http: new HttpFront(clock),
+  };
   return {
     open(sandbox_id, policy) {
       void gates.get(sandbox_id)?.close();

@@ -21,6 +21,8 @@ export interface Ask {
   readonly method?: string;
   /** The path without its query. */
   readonly path?: string;
+  /** The name of the credential that the request gets. */
+  readonly credential?: string;
 }
 
 export interface PassageDeps {
@@ -29,20 +31,24 @@ export interface PassageDeps {
   readonly isOwn: IsOwn;
   /** Ms for which no further bytes may pass. */
   pass(direction: Direction, bytes: number): number;
-  /** Once, when it is over. */
-  ended(passage: Passage): void;
+  /** A request is over, and the connection is not. */
+  requested(passage: Passage): void;
+  /** Once, when it is over; `isIdle`: with no request since the last one that was over. */
+  ended(passage: Passage, isIdle: boolean): void;
 }
 
 export class Passage {
-  readonly ask: Ask;
+  ask: Ask;
   /** Status of the answer, for plain HTTP. */
   status: number | undefined;
   /** Aborts when the program gives up, or when this is cut. */
   readonly over = new AbortController();
   readonly #deps: PassageDeps;
   readonly #client: Duplex;
-  readonly #startedAt: number;
+  #startedAt: number;
   readonly #bytes: Record<Direction, number> = { sent: 0, received: 0 };
+  /** A request has ended, and its line is written. */
+  #isBetween = false;
   /** The host, and a server name of TLS beside it. */
   readonly #wanted: Wanted[] = [];
   #verdict: { reason: EgressReason; rule?: string | undefined; layer?: EgressDecision['layer'] | undefined };
@@ -103,6 +109,34 @@ export class Passage {
     return upstream;
   }
 
+  /** From now on an end means that TLS failed, until the returned function is called. */
+  securing(): () => void {
+    const before = this.#verdict;
+    this.#verdict = { reason: 'tls_failed' };
+    return () => {
+      if (!this.#isEnded) this.#verdict = before;
+    };
+  }
+
+  /** Ends a request while the connection stays open for others: its line is written now. */
+  pause(): void {
+    if (this.#isEnded || this.#isBetween) return;
+    this.#isBetween = true;
+    this.#deps.requested(this);
+    this.#bytes.sent = 0;
+    this.#bytes.received = 0;
+    this.status = undefined;
+  }
+
+  /** Begins a further request to the same target. Throws a refusal. */
+  again(ask: Ask, policy: AppliedEgress): void {
+    if (this.#isEnded) throw new EgressRefusal(this.#verdict.reason);
+    this.ask = ask;
+    this.#verdict = this.#judged(policy);
+    this.#startedAt = this.#deps.clock.monotonic();
+    this.#isBetween = false;
+  }
+
   /** Cuts it unless the policy allows all of it. */
   review(policy: AppliedEgress): void {
     try {
@@ -153,7 +187,7 @@ export class Passage {
 
   line(sandbox_id: string): EgressLogLine {
     const { clock } = this.#deps;
-    const { port, how, uid, method, path } = this.ask;
+    const { port, how, uid, method, path, credential } = this.ask;
     return {
       at: new Date(clock.now()).toISOString(),
       sandbox_id,
@@ -164,6 +198,7 @@ export class Passage {
       ...(this.#address !== undefined && { address: this.#address }),
       how,
       ...(uid !== undefined && { uid }),
+      ...(credential !== undefined && { credential }),
       ...(method !== undefined && { method: shown(method) }),
       ...(path !== undefined && { path: shown(path) }),
       ...(this.status !== undefined && { status: this.status }),
@@ -198,6 +233,6 @@ export class Passage {
     this.#isEnded = true;
     this.#watch?.stop();
     this.#client.off('close', this.#gone);
-    this.#deps.ended(this);
+    this.#deps.ended(this, this.#isBetween);
   }
 }

@@ -65,6 +65,7 @@ const OUTCOMES: Record<Exclude<EgressReason, 'rule_allow' | 'default_allow'>, Ou
   name_not_found: failed('has no address.', 502),
   unreachable: failed('could not be reached.', 502),
   timeout: failed('did not answer in time.', 504),
+  tls_failed: failed('could not be reached by TLS with a valid certificate.', 502),
 };
 
 function outcomeOf(reason: EgressReason): Outcome {

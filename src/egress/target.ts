@@ -12,6 +12,7 @@ export interface AbsoluteTarget extends HttpTarget {
 }
 
 const HTTP_PORT = 80;
+const HTTPS_PORT = 443;
 const AUTHORITY = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([^\s[\]:/?#@\\]{1,512}))(?::(\d{1,5}))?$/;
 
 /** Reads `host:port`; without `usualPort` the port is required. Undefined for anything else, user names among them. */
@@ -30,7 +31,7 @@ export function readAbsolute(url: string): AbsoluteTarget | undefined {
   return target && { ...target, path: rest.startsWith('/') ? rest : `/${rest}` };
 }
 
-/** Reads the value of a Host header of plain HTTP. */
-export function readHostHeader(value: string): HttpTarget | undefined {
-  return readAuthority(value, HTTP_PORT);
+/** Reads the value of a Host header of HTTP, plain or by TLS. */
+export function readHostHeader(value: string, isTls = false): HttpTarget | undefined {
+  return readAuthority(value, isTls ? HTTPS_PORT : HTTP_PORT);
 }

@@ -1,7 +1,8 @@
 // What the readers of the proxy port need of the gate, and what they know of one connection to it.
 import type { Duplex } from 'node:stream';
+import type { Authority } from './authority.ts';
 import type { AppliedEgress } from './egress.ts';
-import type { Ask } from './passage.ts';
+import type { Ask, Passage } from './passage.ts';
 import type { EgressRefusal } from './refusal.ts';
 import type { HttpTarget } from './target.ts';
 import type { Opened } from './tunnel.ts';
@@ -11,16 +12,30 @@ export interface FrontGate {
   readonly policy: AppliedEgress;
   /** Decides and connects. Rejects with a refusal, which has been logged. */
   open(ask: Ask, client: Duplex): Promise<Opened>;
+  /** Decides a further request on an open connection, and counts it. Throws a refusal. */
+  again(passage: Passage, ask: Ask): void;
   /** Decides without connecting. Rejects with a refusal, which has been logged. */
   admit(ask: Ask, client: Duplex): Promise<void>;
   /** Logs a refusal of the reader's own, and returns it. */
   refuse(ask: Ask, client: Duplex, error: unknown): EgressRefusal;
   readonly idleMs: number;
+  /** Ms for a connection to a target. */
+  readonly connectMs: number;
+  /** Authorities of targets that get a credential; undefined: those of Node. */
+  readonly roots?: readonly string[] | undefined;
+  /** Ends TLS for hosts that have a credential; undefined: no program trusts it. */
+  readonly authority?: Authority | undefined;
+}
+
+/** Reads requests of programs. */
+export interface HttpReader {
+  /** Reads requests of a program until it ends; the first must come within `firstMs`. */
+  serve(client: Duplex, visit: Visit, firstMs: number): void;
 }
 
 export interface Visit {
   readonly gate: FrontGate;
   readonly uid: number | undefined;
   /** Inside a tunnel: the one target that its requests may have, and how the program asked for it. */
-  readonly fixed?: HttpTarget & Pick<Ask, 'how'>;
+  readonly fixed?: HttpTarget & Pick<Ask, 'how'> & { readonly isTls?: boolean };
 }

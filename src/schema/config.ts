@@ -246,6 +246,11 @@ export const Config = section('svc configuration', {
   }),
   images: ImagesConfig,
   egress: EgressConfig,
+  secrets: section('Secrets that the server stores for others, such as egress credentials.', {
+    key: secret(
+      'The key that seals them in the database, at least 32 characters and equal on all servers of a database; if empty and database.path is used, a key is generated beside that file. Backups do not contain it.',
+    ),
+  }),
   providers: section('The providers that run sandboxes.', {
     default: choice(
       ['auto', 'container', 'userspace', 'microvm', 'hosted', 'custom'],

@@ -1,5 +1,6 @@
 // Egress policies: where a sandbox may connect (docs/network.md).
 import { type Static, Type } from 'typebox';
+import { PolicyCredentials } from './credential.ts';
 import { DESCRIBED, described } from './described.ts';
 import { ByteRate, EgressRule, EgressTarget } from './text-rules.ts';
 
@@ -76,6 +77,7 @@ export const EgressPolicy = Type.Object(
           'Ports that a transparent gate opens beside those that rules in allow name; 80 and 443 if omitted. Rules decide about each connection.',
       }),
     ),
+    credentials: PolicyCredentials,
     log: Type.Optional(
       Type.Enum(['denied', 'all', 'none'], {
         description: 'Which decisions become events; denied if omitted. The decision log has all.',
@@ -112,6 +114,9 @@ export const EgressSummary = Type.Object(
     }),
     allow_count: Type.Integer({ description: 'Rules in allow of the template and the spawn.' }),
     deny_count: Type.Integer({ description: 'Rules in deny of the template and the spawn.' }),
+    credentials: Type.Optional(
+      Type.Array(Type.String(), { description: 'Names of its credentials; absent if it has none.' }),
+    ),
   },
   {
     $id: 'EgressSummary',
@@ -145,6 +150,7 @@ export const EGRESS_REASONS = [
   'connections',
   'unreachable',
   'timeout',
+  'tls_failed',
   'policy_changed',
 ] as const;
 export type EgressReason = (typeof EGRESS_REASONS)[number];
@@ -222,6 +228,9 @@ export const EgressStatus = Type.Object(
     max_bytes: Type.Integer({ description: 'In both directions together; 0 means unlimited.' }),
     log: Type.Enum(['denied', 'all', 'none'], { description: 'Which decisions become events.' }),
     is_open: Type.Boolean({ description: 'Whether programs can connect now.' }),
+    credentials: Type.Optional(
+      Type.Array(Type.String(), { description: 'Names of credentials that requests get now.' }),
+    ),
     counters: Type.Object(
       {
         allowed: count,
@@ -252,11 +261,15 @@ export const EgressLogLine = Type.Object(
     host: Type.String(),
     port: Type.Integer(),
     address: Type.Optional(Type.String({ description: 'The address that was connected to or refused.' })),
-    how: Type.Enum(['gate', 'connect', 'http', 'socks'], {
-      description: 'Through the transparent gate, or how the program used the proxy.',
+    how: Type.Enum(['gate', 'connect', 'http', 'socks', 'endpoint'], {
+      description:
+        'Through the transparent gate, or how the program used the proxy; endpoint: by the name of a credential.',
     }),
     uid: Type.Optional(Type.Integer({ description: 'User of the program in the sandbox.' })),
-    method: Type.Optional(Type.String({ description: 'Of a plain HTTP request; as path and status.' })),
+    credential: Type.Optional(Type.String({ description: 'The credential that the request got.' })),
+    method: Type.Optional(
+      Type.String({ description: 'Of a request that the server reads; as path and status.' }),
+    ),
     path: Type.Optional(Type.String({ description: 'Without its query.' })),
     status: Type.Optional(Type.Integer()),
     sent_bytes: count,

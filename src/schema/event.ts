@@ -30,6 +30,7 @@ export const EVENT_TYPES = [
   'egress.denied',
   'egress.allowed',
   'egress.limited',
+  'egress.credential_used',
   'egress.changed',
 ] as const;
 

@@ -7,6 +7,7 @@ import type { Quota } from '../schema/quota.ts';
 import { damaged } from './failures.ts';
 import type { KeyRecord } from './seam/keys.ts';
 import type { PrewarmedRecord } from './seam/prewarmed.ts';
+import type { SecretRecord } from './seam/secrets.ts';
 import type { SandboxPatch, SandboxRecord, Transition } from './store.ts';
 
 export const SANDBOX_COLUMNS = [
@@ -224,6 +225,19 @@ export const toQuotaRow = (quota: Quota): QuotaRow => ({ ...quota, egress: toJso
 export function fromQuotaRow({ egress, ...quota }: QuotaRow): Quota {
   return egress === null ? quota : { ...quota, egress: parse(egress) as EgressCeiling };
 }
+
+/** A sealed secret as a row: its facts are JSON. */
+export type SecretRow = Omit<SecretRecord, 'facts'> & { facts: string };
+
+export const toSecretRow = (secret: SecretRecord): SecretRow => ({
+  ...secret,
+  facts: JSON.stringify(secret.facts),
+});
+
+export const fromSecretRow = (row: SecretRow): SecretRecord => ({
+  ...row,
+  facts: parse(row.facts) as SecretRecord['facts'],
+});
 
 export const toJson = (value: object | undefined): string | null =>
   value === undefined ? null : JSON.stringify(value);

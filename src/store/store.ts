@@ -23,6 +23,7 @@ import type { PoolStore } from './seam/pool.ts';
 import type { PrewarmedStore } from './seam/prewarmed.ts';
 import type { QuotaStore } from './seam/quotas.ts';
 import type { ReplicaStore, RoleStore } from './seam/replicas.ts';
+import type { SecretStore } from './seam/secrets.ts';
 import type { SharedDatabase } from './seam/shared-database.ts';
 import type { SignalStore } from './seam/signals.ts';
 import type { TemplateStore } from './seam/templates.ts';
@@ -255,6 +256,7 @@ export interface Store {
   templates: TemplateStore;
   quotas: QuotaStore;
   keys: KeyStore;
+  secrets: SecretStore;
   warm: PrewarmedStore;
   events: EventStore;
   execs: ExecStore;

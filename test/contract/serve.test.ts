@@ -14,7 +14,7 @@ import { realClock } from '../../src/host/clock.ts';
 import { realIds } from '../../src/host/ids.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { realHost } from '../../src/host/real-host.ts';
-import { redactor } from '../../src/redact/engine.ts';
+import { growingRedactor } from '../../src/redact/growing.ts';
 import { undescribed } from '../support/checks/openapi-check.ts';
 import { recordingLogger } from '../support/fakes/ports.ts';
 import { removeFolder } from '../support/remove.ts';
@@ -58,7 +58,7 @@ describeWith(['unshare', 'root'], 'the server and its client', () => {
       ids: realIds(random),
       random,
       logger,
-      redactor: redactor({ secrets: [API_KEY] }),
+      redactor: growingRedactor([API_KEY]),
       version: '0.0.0',
       packageRoot,
       runtimeDir: home,

@@ -13,6 +13,7 @@ import { warm } from './store-prewarmed.suite.ts';
 import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
 import { alone, sharing } from './store-replicas.suite.ts';
+import { secrets } from './store-secrets.suite.ts';
 import { templated } from './store-templates.suite.ts';
 import { waiting } from './store-tickets.suite.ts';
 import { placing, workers } from './store-workers.suite.ts';
@@ -51,6 +52,7 @@ export function storeContract(
     describe('admission', () => admitting(given));
     describe('quotas', () => quotas(given));
     describe('keys', () => keys(given));
+    describe('secrets', () => secrets(given));
     describe('transition', () => transitioning(given));
     describe('extend, purge', () => extending(given));
     describe('reading', () => reading(given));

@@ -59,6 +59,12 @@ const ROWS: Readonly<Record<string, readonly Record<string, string | number | nu
       ...{ scopes: '["use"]', created_at: AT, created_by: 'admin:none' },
     },
   ],
+  secrets: [
+    {
+      ...{ name: 'credential/openai', facts: '{"hosts":["api.openai.com"]}' },
+      ...{ sealed: `v1.00000000.${'A'.repeat(40)}`, created_at: AT, updated_at: AT },
+    },
+  ],
   workers: [
     {
       ...{ id: WORKER, hostname: 'h', status: 'online', providers: '["microvm"]', capabilities: '[]' },

@@ -3,7 +3,7 @@ import { gatePorts } from '../../domain/egress/gate-ports.ts';
 import { egressGroups } from '../../domain/egress/layers.ts';
 import { suggestedRules } from '../../domain/egress/suggest.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { KeyedLock } from '../../domain/keyed-lock.ts';
+import { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Egress, EgressGate } from '../../egress/egress.ts';
 import type { EgressLogLine, EgressPolicy, EgressStatus, SandboxEgress } from '../../schema/egress.ts';
@@ -16,6 +16,7 @@ import { checkEgress, egressNotes, egressOff } from '../records/egress-rules.ts'
 import type { Finder } from '../records/find.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
+import type { Credentials } from '../runtime/credentials.ts';
 import type { EgressGates } from '../runtime/egress-gates.ts';
 
 const LOG_LINES = 100;
@@ -28,16 +29,21 @@ export interface EgressPoliciesDeps {
   gates: EgressGates;
   find: Finder;
   sandboxes: Pick<SandboxStore, 'transition'>;
-  /** Held while a policy is written and applied, so that both see changes in the same order. */
-  changes: KeyedLock;
+  credentials: Pick<Credentials, 'sealed'>;
   publisher: Publisher;
   clock: Clock;
+}
+
+interface Deps extends EgressPoliciesDeps {
+  /** Held while a policy is written and applied, so that both see changes in the same order. */
+  changes: KeyedLock;
 }
 
 type WithPolicy = SandboxRecord & { egress: SandboxEgress };
 
 /** Throws `bad_request` for rules in the configuration that the loader would have rejected. */
-export function egressPolicies(deps: EgressPoliciesDeps): EgressPolicies {
+export function egressPolicies(given: EgressPoliciesDeps): EgressPolicies {
+  const deps = { ...given, changes: new KeyedLock() };
   const config = deps.settings.egress;
   return {
     check: (request, caller) => check(deps, request, caller),
@@ -68,7 +74,8 @@ async function check(
   if (sandbox_id !== undefined)
     return shown(await (await gateOf(deps, sandbox_id, caller)).check(host, port));
   if (!deps.egress) throw egressOff(config);
-  const spawn = policy ?? {};
+  // No request is sent.
+  const { credentials: _, ...spawn } = policy ?? {};
   checkEgress({ egress: spawn }, config);
   const ceiling = caller.owner === undefined ? {} : { owner_id: caller.owner };
   const applied = await deps.gates.applied({ egress: { mode: 'proxy', spawn }, ...ceiling });
@@ -102,17 +109,13 @@ async function gateOf(deps: EgressPoliciesDeps, id: string, caller: Caller): Pro
 }
 
 /** The row first: after a crash the new policy holds. */
-async function replace(
-  deps: EgressPoliciesDeps,
-  id: string,
-  spawn: EgressPolicy,
-  caller: Caller,
-): Promise<EgressStatus> {
+async function replace(deps: Deps, id: string, spawn: EgressPolicy, caller: Caller): Promise<EgressStatus> {
   checkEgress({ egress: spawn }, deps.settings.egress);
   return deps.changes.run(id, async () => {
     const row = await withPolicy(deps, id, caller);
     checkMode(row.egress, spawn);
-    const egress: SandboxEgress = { ...row.egress, spawn };
+    const sealed = await deps.credentials.sealed(spawn, { owner_id: row.owner_id });
+    const egress: SandboxEgress = { ...row.egress, spawn: sealed };
     const events = [changedEvent(deps, row, spawn, caller)];
     const { state, epoch } = row;
     const moved = await deps.sandboxes.transition({ id, epoch, from: [state], patch: { egress }, events });
@@ -155,7 +158,7 @@ const changedMeanwhile = () =>
 const NONE = { allowed: 0, denied: 0, failed: 0, open: 0, sent_bytes: 0, received_bytes: 0 };
 
 async function statusOf({ gates }: EgressPoliciesDeps, row: WithPolicy): Promise<EgressStatus> {
-  const { layers, ports, max_connections, rate, max_bytes, log } = await gates.applied(row);
+  const { layers, ports, max_connections, rate, max_bytes, log, credentials } = await gates.applied(row);
   const gate = gates.gate(row.id);
   return {
     mode: row.egress.mode,
@@ -170,6 +173,7 @@ async function statusOf({ gates }: EgressPoliciesDeps, row: WithPolicy): Promise
     bytes_per_second: rate,
     max_bytes,
     log,
+    ...(credentials.length > 0 && { credentials: credentials.map(({ name }) => name) }),
     is_open: gate !== undefined,
     counters: gate ? { ...gate.counters } : NONE,
     warnings: [...egressNotes(row.egress), ...portNotes(layers, row.egress, gate?.missing ?? [])],

@@ -3,6 +3,7 @@ import type { ByteLedger } from '../../domain/byte-ledger.ts';
 import type { AdmissionDecision } from '../../schema/admission.ts';
 import type { ExtendRequest, Sandbox, SandboxListQuery, SpawnRequest } from '../../schema/sandbox.ts';
 import type { Caller } from './caller.ts';
+import type { CredentialViews } from './credentials.ts';
 import type { EgressPolicies } from './egress.ts';
 import type { EventViews } from './events.ts';
 import type { Execs, Logs } from './execs.ts';
@@ -51,6 +52,7 @@ export interface ControlPlane {
   logs: Logs;
   previews: Previews;
   egress: EgressPolicies;
+  credentials: CredentialViews;
   files: Files;
   templates: Templates;
   quotas: Quotas;

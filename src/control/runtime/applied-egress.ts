@@ -24,6 +24,7 @@ export const CUT_OFF: AppliedEgress = {
   max_connections: 1,
   rate: 0,
   max_bytes: 0,
+  credentials: [],
   log: 'denied',
 };
 
@@ -37,7 +38,10 @@ export function isGated(row: SandboxRecord): row is SandboxRecord & { egress: Sa
 export function appliedEgress(
   config: EgressConfig,
   { mode, template, spawn }: SandboxEgress,
-  ceiling?: EgressCeiling,
+  {
+    ceiling,
+    credentials = [],
+  }: { ceiling?: EgressCeiling | undefined; credentials?: AppliedEgress['credentials'] } = {},
 ): AppliedEgress {
   const options = ruleOptions(config);
   const layers = [
@@ -52,6 +56,7 @@ export function appliedEgress(
     layers,
     isPermittedPrivate: privateRanges(config),
     ...egressLimits(bounds),
+    credentials,
     log: spawn?.log ?? template?.log ?? 'denied',
     ...(mode === 'gate' && { ports: gatePorts(layers, [template?.ports, spawn?.ports]).ports }),
   };

@@ -3,6 +3,7 @@
 import type { Sessions } from '../../agent/sessions.ts';
 import type { SystemActor } from '../../domain/actor.ts';
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
+import { credentialNames } from '../../domain/egress/policy-view.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import type { AppliedEgress, Egress, EgressCounters, EgressEvent, EgressGate } from '../../egress/egress.ts';
@@ -11,6 +12,7 @@ import type { QuotaStore } from '../../store/seam/quotas.ts';
 import type { SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
 import { appliedEgress, CUT_OFF, type GatedSandbox, isGated } from './applied-egress.ts';
+import type { Credentials } from './credentials.ts';
 import type { Runtime } from './runtimes.ts';
 
 /** Sessions that a start of the server opens at once. */
@@ -32,6 +34,9 @@ export interface EgressGatesDeps {
   config: EgressConfig;
   sandboxes: Pick<SandboxStore, 'get' | 'inStates'>;
   quotas: Pick<QuotaStore, 'get'>;
+  credentials: Pick<Credentials, 'of' | 'onChange'>;
+  /** Masks a text in all output until the returned function is called. */
+  conceal(secret: string): () => void;
   sessions: Sessions<Runtime>;
   publisher: Publisher;
   clock: Clock;
@@ -49,6 +54,8 @@ interface Entry {
   retries: { serve?: Timer; apply?: Timer };
   /** Releases its session. */
   release?: () => void;
+  /** Release the masks of its secrets. */
+  concealed: readonly (() => void)[];
   isClosed: boolean;
 }
 
@@ -62,6 +69,7 @@ export class EgressGates {
 
   constructor(deps: EgressGatesDeps) {
     this.#deps = deps;
+    deps.credentials.onChange(() => void this.#credentialsChanged());
   }
 
   /** Resolves when programs of the sandbox can connect. Throws as the session and the gate do; then nothing is left open. */
@@ -99,6 +107,12 @@ export class EgressGates {
       if (entry.row.owner_id === owner_id) await this.#apply(entry).catch(() => undefined);
   }
 
+  async #credentialsChanged(): Promise<void> {
+    const isUser = ({ row: { egress } }: Entry) => credentialNames(egress).length > 0;
+    for (const entry of [...this.#entries.values()])
+      if (isUser(entry)) await this.#apply(entry).catch(() => undefined);
+  }
+
   /** Closes every connection of the sandbox. Idempotent. */
   close(id: string): void {
     const entry = this.#entries.get(id);
@@ -108,6 +122,7 @@ export class EgressGates {
     entry.retries.serve?.cancel();
     entry.retries.apply?.cancel();
     entry.release?.();
+    for (const release of entry.concealed) release();
     this.#past = sum(this.#past, { ...entry.gate.counters, open: 0 });
     void entry.gate.close();
   }
@@ -145,7 +160,9 @@ export class EgressGates {
   /** The policy of a row with the layers of the server and the owner. */
   async applied({ egress, owner_id }: Pick<GatedSandbox, 'egress' | 'owner_id'>): Promise<AppliedEgress> {
     const ceiling = owner_id === undefined ? undefined : (await this.#deps.quotas.get(owner_id))?.egress;
-    return appliedEgress(this.#deps.config, egress, ceiling);
+    const policies = [egress.template, egress.spawn].filter((policy) => policy !== undefined);
+    const credentials = await this.#deps.credentials.of(policies, owner_id);
+    return appliedEgress(this.#deps.config, egress, { ceiling, credentials });
   }
 
   /** A gate that lets nothing through: changes of its policy find it from now on. */
@@ -155,7 +172,8 @@ export class EgressGates {
       throw new ServiceError('not_implemented', 'This server opens no connections for sandboxes.');
     this.close(row.id);
     const gate = egress.open(row.id, CUT_OFF);
-    const entry = { row, changes: 0, gate, applied: Promise.resolve(), retries: {}, isClosed: false };
+    const applied = Promise.resolve();
+    const entry: Entry = { row, changes: 0, gate, applied, retries: {}, concealed: [], isClosed: false };
     this.#entries.set(row.id, entry);
     return entry;
   }
@@ -173,7 +191,9 @@ export class EgressGates {
     entry.retries.apply?.cancel();
     try {
       const policy = await this.applied(entry.row);
-      if (!entry.isClosed) await entry.gate.change(policy);
+      if (entry.isClosed) return;
+      this.#conceal(entry, policy);
+      await entry.gate.change(policy);
     } catch (err) {
       if (entry.isClosed) return;
       await entry.gate.change(CUT_OFF);
@@ -182,6 +202,15 @@ export class EgressGates {
       entry.retries.apply = clock.after(FIRST_RETRY_MS, () => void this.#apply(entry).catch(() => undefined));
       throw err;
     }
+  }
+
+  /** Values of credentials are masked while they may be used. */
+  #conceal(entry: Entry, { credentials }: AppliedEgress): void {
+    const before = entry.concealed;
+    entry.concealed = credentials
+      .flatMap(({ value, text }) => [value, text])
+      .map((secret) => this.#deps.conceal(secret));
+    for (const release of before) release();
   }
 
   /** Holds the session, so that it is not closed while nobody calls. */

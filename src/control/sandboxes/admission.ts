@@ -23,8 +23,9 @@ import type { TemplateStore } from '../../store/seam/templates.ts';
 import type { SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LimitsOf, QueueSettings, Settings } from '../records/settings.ts';
+import type { Credentials } from '../runtime/credentials.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
-import { type EgressWish, egressWay, egressWish } from '../spawn/egress.ts';
+import { type EgressWish, egressWay, egressWish, withCredentials } from '../spawn/egress.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from '../spawn/plan.ts';
 import { placementOf, refuseLocally } from '../spawn/reserve.ts';
 import { type FullRequest, withTemplate } from '../spawn/template-request.ts';
@@ -32,6 +33,7 @@ import { type FullRequest, withTemplate } from '../spawn/template-request.ts';
 export interface AdmissionDeps extends ChooseDeps {
   sandboxes: Pick<SandboxStore, 'admission'>;
   templates: Pick<TemplateStore, 'get'>;
+  credentials: Pick<Credentials, 'wish'>;
   settings: Settings;
   limitsOf: LimitsOf;
   cpus: number;
@@ -60,11 +62,12 @@ type Decided = Shown & { plan?: SpawnPlan | undefined };
 
 async function decided(deps: AdmissionDeps, request: SpawnRequest, caller: Caller): Promise<Decided> {
   const { settings, sandboxes } = deps;
-  const full = await withTemplate(deps.templates, request, spawnOwner(request, caller, settings));
+  const owner_id = spawnOwner(request, caller, settings);
+  const full = await withTemplate(deps.templates, request, owner_id);
   const queue = { ...settings.queue, ...(await deps.queue.stats()) };
   const asksNetwork = request.network === 'default';
-  const egress = egressWish(request, full.template, settings);
-  const asked = { ...full, asksNetwork, egress };
+  const wish = egressWish(request, full.template, settings);
+  const asked = { ...full, asksNetwork, ...(await withCredentials(deps, full.request, { wish, owner_id })) };
   const { wanted, limits, others, plan: first } = await questionOf(deps, asked, caller);
   const decision = await sandboxes.admission(wanted, limits);
   if (!isPlaceless(decision)) return { ...shown(wanted.provider, decision, queue), plan: first };

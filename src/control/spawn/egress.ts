@@ -9,6 +9,7 @@ import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateRecord } from '../../store/seam/templates.ts';
 import { checkEgress, egressOff } from '../records/egress-rules.ts';
 import type { Settings } from '../records/settings.ts';
+import type { Credentials } from '../runtime/credentials.ts';
 import { isLocal } from './choose.ts';
 
 /** The layers that a spawn brings. */
@@ -30,6 +31,17 @@ export function egressWish(
   if (spawn === undefined && template?.egress === undefined) return undefined;
   if (!config.enabled || !opensEgress) throw egressOff(config);
   return { ...(template?.egress && { template: template.egress }), ...(spawn && { spawn }) };
+}
+
+/** The request without its policy, which is sealed now, and with the variables of its credentials. */
+export async function withCredentials(
+  { credentials }: { credentials: Pick<Credentials, 'wish'> },
+  { egress: _, ...request }: SpawnRequest,
+  { wish, owner_id }: { wish: EgressWish | undefined; owner_id: string | undefined },
+): Promise<{ egress: EgressWish | undefined; request: SpawnRequest }> {
+  if (wish === undefined) return { egress: undefined, request };
+  const { wish: egress, env } = await credentials.wish(wish, owner_id);
+  return { egress, request: { ...request, env: { ...env, ...request.env } } };
 }
 
 function defaultPolicy({ default_policy }: EgressConfig): EgressPolicy | undefined {

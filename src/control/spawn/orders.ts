@@ -17,9 +17,10 @@ import type { TicketAttempt } from '../queue/desk.ts';
 import type { Attempt, StoredApplicant } from '../queue/ticket.ts';
 import type { LimitsOf } from '../records/settings.ts';
 import { sandboxView } from '../records/views.ts';
+import type { Credentials } from '../runtime/credentials.ts';
 import { endOfSpawn, type InFlightSpawn } from '../runtime/in-flight-spawns.ts';
 import { alternatives, type ChooseDeps, chooseProvider, providerOf } from './choose.ts';
-import { egressWay, egressWish } from './egress.ts';
+import { egressWay, egressWish, withCredentials } from './egress.ts';
 import { otherBody, replayed } from './idempotency.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
 import {
@@ -38,6 +39,7 @@ export interface OrderDeps extends ChooseDeps, ReserveDeps {
   sandboxes: Pick<SandboxStore, 'get' | 'reserve'>;
   templates: Pick<TemplateStore, 'get'>;
   idempotency: Pick<IdempotencyStore, 'find'>;
+  credentials: Pick<Credentials, 'wish'>;
   limitsOf: LimitsOf;
   cpus: number;
   clock: Clock;
@@ -83,8 +85,12 @@ export class SpawnOrders {
   ): Promise<StoredApplicant<Reserved>> {
     const { settings, ids, limitsOf } = this.#deps;
     const owner_id = spawnOwner(short, caller, settings);
-    const { request, setup, template } = await withTemplate(this.#deps.templates, short, owner_id);
-    const wish = egressWish(short, template, settings);
+    const full = await withTemplate(this.#deps.templates, short, owner_id);
+    const { setup, template } = full;
+    const { egress: wish, request } = await withCredentials(this.#deps, full.request, {
+      wish: egressWish(short, template, settings),
+      owner_id,
+    });
     const provider = await chooseProvider(this.#deps, request.provider);
     chose(provider.kind);
     const egress = wish && { ...wish, mode: await egressWay(provider, wish) };

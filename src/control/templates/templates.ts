@@ -2,6 +2,7 @@
 import { isKeptApart, requireOwner, visibleOwner } from '../../domain/access.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import { type Cursor, formatCursor, parseCursor } from '../../domain/cursor.ts';
+import { shownPolicy } from '../../domain/egress/policy-view.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { maskedEnv, unmaskedEnv } from '../../domain/template.ts';
@@ -11,9 +12,11 @@ import {
   parseTemplateKey,
   type TemplateKey,
 } from '../../domain/template-key.ts';
+import type { EgressPolicy } from '../../schema/egress.ts';
 import type { Template, TemplateUpdate } from '../../schema/template.ts';
 import type {
   Replacement,
+  TemplateFacts,
   TemplatePlace,
   TemplateRecord,
   TemplateStore,
@@ -34,6 +37,8 @@ const LIMITS = { most: 1000, ofOwner: 100 };
 
 export interface TemplatesDeps extends TemplateRules {
   templates: TemplateStore;
+  /** Seals the values of a policy; credentials that it names must serve the owner of `user`, if there is one. */
+  credentials: { sealed(policy: EgressPolicy, user?: { owner_id: string }): Promise<EgressPolicy> };
   spawner: Pick<Spawner, 'spawn'>;
   clock: Clock;
   /** Called when the templates that are prewarmed may have changed. */
@@ -59,7 +64,8 @@ export function templates(deps: TemplatesDeps): Templates {
       const key = ownedKey(request.name, ownerOfNew(settings, caller));
       const created_at = now();
       const stamps = { created_at, updated_at: created_at };
-      const template = { ...key, version: 1, ...templateFacts(request, deps), ...stamps };
+      const facts = await sealedFacts(deps, templateFacts(request, deps), key.owner_id);
+      const template = { ...key, version: 1, ...facts, ...stamps };
       await store.create(template, LIMITS);
       templateChanged(key.name);
       return templateView(template, caller);
@@ -116,13 +122,25 @@ async function replace(
       deps,
     );
     if (!kept) return { kind: 'absent' };
+    const sealed = await sealedFacts(deps, facts, kept.owner_id);
     const isWanted = at.versions?.includes(kept.version) ?? true;
-    const replaced = await store.replace(kept, facts, {
+    const replaced = await store.replace(kept, sealed, {
       ...at,
       ...(isWanted && { versions: [kept.version] }),
     });
     if (replaced.kind !== 'stale' || !isWanted || left === 0) return replaced;
   }
+}
+
+/** A shared template may name a credential that serves somebody else: each spawn asks for itself. */
+async function sealedFacts(
+  { credentials }: TemplatesDeps,
+  facts: TemplateFacts,
+  owner_id: string | undefined,
+): Promise<TemplateFacts> {
+  const { egress } = facts;
+  const user = owner_id === undefined ? undefined : { owner_id };
+  return egress?.credentials ? { ...facts, egress: await credentials.sealed(egress, user) } : facts;
 }
 
 async function listTemplates(
@@ -190,9 +208,10 @@ async function readViews(
 
 /** Empty maps and lists are left out; values of `env` are for admin keys. */
 export function templateView(template: TemplateRecord, { role }: Caller): Template {
-  const { metadata, env, setup, worker_labels, ...rest } = template;
+  const { metadata, env, setup, worker_labels, egress, ...rest } = template;
   return {
     ...rest,
+    ...(egress && { egress: shownPolicy(egress) }),
     ...(Object.keys(worker_labels).length > 0 && { worker_labels }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
     ...(Object.keys(env).length > 0 && { env: role === 'admin' ? env : maskedEnv(env) }),

@@ -4,6 +4,7 @@ import type { EgressCeiling, EgressLayerName, EgressSummary, SandboxEgress } fro
 import { addressRanges } from '../address.ts';
 import { ServiceError } from '../errors.ts';
 import type { EgressLayer } from './policy.ts';
+import { credentialNames } from './policy-view.ts';
 import { type EgressRule, parseRules, type RuleOptions } from './rule.ts';
 
 /** What a layer that narrows nothing allows: the port counts as named, so that mail needs a rule of the others alone. */
@@ -96,7 +97,13 @@ export function egressSummary({ mode, template, spawn }: SandboxEgress): EgressS
     layers.reduce((sum, layer) => sum + (layer[list]?.length ?? 0), 0);
   const isOpen = layers.every((layer) => layer.default === 'allow');
   const counts = { allow_count: count('allow'), deny_count: count('deny') };
-  return { mode, default: isOpen ? 'allow' : 'deny', ...counts };
+  const credentials = credentialNames({ ...(template && { template }), ...(spawn && { spawn }) });
+  return {
+    mode,
+    default: isOpen ? 'allow' : 'deny',
+    ...counts,
+    ...(credentials.length > 0 && { credentials }),
+  };
 }
 
 /** The variables by which programs find the proxy. `all_proxy` has the HTTP address too: clients often lack their SOCKS part. */

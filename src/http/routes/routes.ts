@@ -1,6 +1,7 @@
 // Every route of the API, in the order of the description. A route that is not here does not exist.
 import type { Route } from '../route.ts';
 import { auditRoutes } from './audit.ts';
+import { credentialRoutes } from './credentials.ts';
 import { egressRoutes } from './egress.ts';
 import { eventRoutes } from './events.ts';
 import { execRoutes } from './exec.ts';
@@ -39,5 +40,6 @@ export const ROUTES: readonly Route[] = [
   ...adminMetricRoutes,
   ...auditRoutes,
   ...keyRoutes,
+  ...credentialRoutes,
   ...systemRoutes,
 ];

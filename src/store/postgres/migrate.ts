@@ -19,6 +19,7 @@ import { SHARED_TIME } from './migrations/0024-shared-time.ts';
 import { IMAGE_DIGESTS } from './migrations/0025-image-digests.ts';
 import { JOINED_ADMISSIONS } from './migrations/0026-joined-admissions.ts';
 import { EGRESS } from './migrations/0027-egress.ts';
+import { SECRETS } from './migrations/0028-secrets.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -52,6 +53,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 25, works_with: 24, sql: IMAGE_DIGESTS },
   { version: 26, works_with: 24, sql: JOINED_ADMISSIONS },
   { version: 27, works_with: 24, sql: EGRESS },
+  { version: 28, works_with: 24, sql: SECRETS },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

@@ -22,6 +22,7 @@ import { warmStore } from './prewarmed.ts';
 import { quotaStore } from './quotas.ts';
 import { replicaStore, roleStore } from './replicas.ts';
 import { sandboxStore } from './sandboxes.ts';
+import { secretStore } from './secrets.ts';
 import { Signals } from './signals.ts';
 import { templateStore } from './templates.ts';
 import { ticketStore } from './tickets.ts';
@@ -92,6 +93,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       templates: templateStore(work),
       quotas: quotaStore(table),
       keys: keyStore(work),
+      secrets: secretStore(work),
       warm: warmStore(work),
       events: eventStore(table),
       execs: execStore(work),

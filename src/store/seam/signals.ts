@@ -8,10 +8,19 @@
  * - `events`: events were stored.
  * - `freed` (whose, where): capacity became free.
  * - `tickets`: spawns began to wait, or have another home. `ticket` (its id): a spawn no longer waits.
- * - `quota` (the owner), `templates` (a name): these changed.
+ * - `quota` (the owner), `templates` (a name), `secrets` (a name): these changed.
  * - `roles` (who had them): a process has given its roles back.
  */
-export const SIGNAL_KINDS = ['events', 'freed', 'tickets', 'ticket', 'quota', 'templates', 'roles'] as const;
+export const SIGNAL_KINDS = [
+  'events',
+  'freed',
+  'tickets',
+  'ticket',
+  'quota',
+  'templates',
+  'secrets',
+  'roles',
+] as const;
 export type SignalKind = (typeof SIGNAL_KINDS)[number];
 
 export interface SignalStore {

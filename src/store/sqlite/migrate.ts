@@ -29,6 +29,7 @@ import { SHARED_TIME } from './migrations/0024-shared-time.ts';
 import { IMAGE_DIGESTS } from './migrations/0025-image-digests.ts';
 import { JOINED_ADMISSIONS } from './migrations/0026-joined-admissions.ts';
 import { EGRESS } from './migrations/0027-egress.ts';
+import { SECRETS } from './migrations/0028-secrets.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -58,6 +59,7 @@ const MIGRATIONS: readonly string[] = [
   IMAGE_DIGESTS,
   JOINED_ADMISSIONS,
   EGRESS,
+  SECRETS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

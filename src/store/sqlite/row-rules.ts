@@ -51,6 +51,9 @@ const keyHash = fits('^[0-9a-f]{64}$', 'is not a SHA-256 in hexadecimal digits')
 const scopeLists = Array.from({ length: 2 ** KEY_SCOPES.length - 1 }, (_, subset) =>
   JSON.stringify(KEY_SCOPES.filter((_scope, at) => (subset + 1) & (1 << at))),
 );
+/** As `domain/seal.ts` writes them. */
+const SEALED = '^v1\\.[0-9a-f]{8}\\.[A-Za-z0-9_-]{38,32000}$';
+const SECRET_NAME = '^[a-z]{1,32}/[a-z0-9-]{1,63}$';
 const actor = fits(ACTOR_PATTERN, 'is not an actor');
 
 export type RowRules = Readonly<Record<string, Rule>>;
@@ -116,6 +119,16 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       rotated_at: optional(stamp),
       revoked_at: optional(stamp),
       revoked_by: optional(actor),
+    },
+  },
+  secrets: {
+    key: 'name',
+    columns: {
+      name: fits(SECRET_NAME, 'is not the name of a secret'),
+      facts: jsonObject(64 * KIB),
+      sealed: fits(SEALED, 'is not a sealed secret'),
+      created_at: stamp,
+      updated_at: stamp,
     },
   },
   key_changes: { key: 'changes', columns: { changes: count(0) } },

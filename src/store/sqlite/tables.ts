@@ -16,6 +16,7 @@ import { quotaStore } from './quotas.ts';
 import { RowCache } from './row-cache.ts';
 import { sandboxQueries } from './sandbox-queries.ts';
 import { sandboxWrites } from './sandboxes.ts';
+import { secretStore } from './secrets.ts';
 import { templateStore } from './templates.ts';
 import { workerStore } from './workers.ts';
 
@@ -35,6 +36,7 @@ export function storeTables({ durable, relaxed, ids, work, cache = new RowCache(
     templates: templateStore(durable, work),
     quotas: quotaStore(durable, ids, work),
     keys: keyStore(durable, work),
+    secrets: secretStore(durable, work),
     warm: warmStore(durable, work),
     events: eventStore(relaxed, ids, work),
     execs: execStore(relaxed, work),

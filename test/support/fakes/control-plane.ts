@@ -19,6 +19,7 @@ import type { Sandbox } from '../../../src/schema/sandbox.ts';
 import type { Template } from '../../../src/schema/template.ts';
 import { outputText } from '../checks/output-text.ts';
 import { fixedConfig } from '../config.ts';
+import { fakeCredentials } from './credentials.ts';
 import { fakeDecision, fakeEgress } from './egress.ts';
 import { type FakeEvents, fakeEvents } from './events.ts';
 import { fakeImages } from './images.ts';
@@ -231,6 +232,7 @@ export function fakeControlPlane({
     }),
     quotas: fakeQuotas(note),
     ...fakeKeys(note, clock),
+    ...fakeCredentials(note, clock),
     workers: fakeWorkers(note),
     pool: {
       async status() {

@@ -21,6 +21,7 @@ import { memoryWarm, takeWarm } from './prewarmed.ts';
 import { memoryQuotas } from './quotas.ts';
 import { admissionFacts, reads } from './reads.ts';
 import { memoryReplicas } from './replicas.ts';
+import { memorySecrets } from './secrets.ts';
 import { active, addEvents, copy, drop, overShare, type Tables } from './tables.ts';
 import { memoryTemplates } from './templates.ts';
 import { type MemoryTickets, memoryTickets } from './tickets.ts';
@@ -56,6 +57,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
       active: (owner_id) => active(tables).filter((row) => row.owner_id === owner_id).length,
     }),
     keys: memoryKeys(),
+    secrets: memorySecrets(),
     warm: memoryWarm(tables),
     pool: memoryPool(tables),
     workers: memoryWorkers(tables),

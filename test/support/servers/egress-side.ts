@@ -52,6 +52,7 @@ export function applied(rules: EgressPolicy, more: Partial<AppliedEgress> = {}):
     max_connections: 64,
     rate: 0,
     max_bytes: 0,
+    credentials: [],
     log: 'denied',
     ...more,
   };

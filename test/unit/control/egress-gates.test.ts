@@ -82,6 +82,8 @@ async function side(): Promise<Side> {
         return ceiling && ({ egress: ceiling } as Quota);
       },
     },
+    credentials: { of: async () => [], onChange: () => undefined },
+    conceal: () => () => undefined,
     sessions: new Sessions<Runtime>({ clock, attach }),
     publisher: { note: () => undefined } as unknown as EgressGatesDeps['publisher'],
     clock,

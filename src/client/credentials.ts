@@ -1,0 +1,24 @@
+// Credentials that the server adds to requests of sandboxes. Needs an admin key. Values are never read back.
+import type { Credential, CredentialPut } from '../schema/credential.ts';
+import type { CallTerms } from './call.ts';
+import { ClientPart } from './client-part.ts';
+
+export class CredentialsClient extends ClientPart {
+  /** Lists all of them, sorted by name. */
+  list({ signal }: CallTerms = {}): Promise<Credential[]> {
+    return this.call('listCredentials', { signal });
+  }
+
+  get(name: string, { signal }: CallTerms = {}): Promise<Credential> {
+    return this.call('getCredential', { params: { name }, signal });
+  }
+
+  /** Adds or replaces one. */
+  set(name: string, request: CredentialPut, { signal }: CallTerms = {}): Promise<Credential> {
+    return this.call('putCredential', { params: { name }, json: request, signal });
+  }
+
+  async remove(name: string, { signal }: CallTerms = {}): Promise<void> {
+    await this.call('deleteCredential', { params: { name }, signal });
+  }
+}

@@ -1,0 +1,247 @@
+// Credentials of this server: sealed in the store, opened here, and handed to the gates of sandboxes that may use them.
+import { checkCredential, type EgressCredential, egressCredential } from '../../domain/egress/credential.ts';
+import { placeholderOf } from '../../domain/egress/policy-view.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { MASKED } from '../../domain/masked.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
+import type { Seal } from '../../domain/seal.ts';
+import type { CredentialFacts, CredentialPut, PolicyCredential } from '../../schema/credential.ts';
+import type { EgressPolicy, SandboxEgress } from '../../schema/egress.ts';
+import type { SecretRecord, SecretStore } from '../../store/seam/secrets.ts';
+import type { SignalStore } from '../../store/seam/signals.ts';
+
+const PREFIX = 'credential/';
+const INLINE = 'inline credential';
+const MOST = 1000;
+const EVERYBODY = '*';
+
+export interface CredentialsDeps {
+  secrets: Pick<SecretStore, 'put' | 'remove' | 'list'>;
+  signals: SignalStore;
+  /** Throws `not_implemented` where there is no key. */
+  seal(): Promise<Seal>;
+  /** Masks a text in all output from now on, until the returned function is called. */
+  conceal(secret: string): () => void;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** One as it is kept in memory; without `value` it cannot be opened. */
+export interface KnownCredential {
+  readonly name: string;
+  readonly facts: CredentialFacts;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly value?: string;
+}
+
+type Wish = Pick<SandboxEgress, 'template' | 'spawn'>;
+
+/** Read from the store when they are first needed, and again when they changed. */
+export class Credentials {
+  readonly #deps: CredentialsDeps;
+  readonly #listeners = new Set<() => void>();
+  #known: Promise<ReadonlyMap<string, KnownCredential>> | undefined;
+  readonly #concealed = new Map<string, () => void>();
+
+  constructor(deps: CredentialsDeps) {
+    this.#deps = deps;
+    deps.signals.on('secrets', () => this.#changed());
+  }
+
+  /** Calls `listener` after each change, also by another process. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Lists all of them, sorted by name. */
+  async list(): Promise<KnownCredential[]> {
+    return [...(await this.#all()).values()];
+  }
+
+  /** Throws `bad_request` for what cannot be used, `resource_limit` for more than 1,000, `not_implemented` without a key. */
+  async put(name: string, { value, ...facts }: CredentialPut): Promise<KnownCredential> {
+    refuseMask(value);
+    checkCredential(facts);
+    const { secrets, signals, clock } = this.#deps;
+    const sealed = (await this.#deps.seal()).seal(value, PREFIX + name);
+    this.#conceal(value);
+    const at = new Date(clock.now()).toISOString();
+    const stored = await secrets.put(
+      { name: PREFIX + name, facts, sealed, created_at: at, updated_at: at },
+      MOST,
+    );
+    if (!stored)
+      throw new ServiceError('resource_limit', `There are ${MOST} credentials already.`, {
+        remedy: 'Remove one that is not used.',
+      });
+    this.#changed();
+    signals.send('secrets', name);
+    const { created_at, updated_at } = stored;
+    return { name, facts, created_at, updated_at, value };
+  }
+
+  /** Whether there was one. */
+  async remove(name: string): Promise<boolean> {
+    const isKnown = (await this.#all()).has(name);
+    await this.#deps.secrets.remove(PREFIX + name);
+    this.#changed();
+    this.#deps.signals.send('secrets', name);
+    return isKnown;
+  }
+
+  /**
+   * The policy as it is stored: values of its own credentials are sealed. Throws `bad_request` for a credential that `user`
+   * may not use, that is named twice or that cannot be used, `not_implemented` without a key.
+   */
+  async sealed(policy: EgressPolicy, user?: { owner_id: string | undefined }): Promise<EgressPolicy> {
+    const { credentials } = policy;
+    if (credentials === undefined || credentials.length === 0) return policy;
+    refuseTwice(credentials);
+    const known = await this.#all();
+    const stored: PolicyCredential[] = [];
+    for (const each of credentials) {
+      if (typeof each === 'string') {
+        if (user) requireServed(known.get(each), each, user.owner_id);
+      } else {
+        refuseMask(each.value);
+        checkCredential(each);
+      }
+      stored.push(
+        typeof each === 'string'
+          ? each
+          : { ...each, value: (await this.#deps.seal()).seal(each.value, INLINE) },
+      );
+    }
+    return { ...policy, credentials: stored };
+  }
+
+  /**
+   * The policies of a spawn as they are stored, with the variables that commands get. Throws as `sealed` does, also for names in
+   * the template's policy.
+   */
+  async wish(wish: Wish, owner_id: string | undefined): Promise<{ wish: Wish; env: Record<string, string> }> {
+    const { template, spawn } = wish;
+    const known = await this.#all();
+    for (const each of template?.credentials ?? [])
+      if (typeof each === 'string') requireServed(known.get(each), each, owner_id);
+    const sealed = spawn && (await this.sealed(spawn, { owner_id }));
+    const used = [template, spawn].flatMap((policy) => policy?.credentials ?? []);
+    const env = used.flatMap((each): [string, string][] => {
+      const name = typeof each === 'string' ? each : each.name;
+      const variable = typeof each === 'string' ? known.get(each)?.facts.env : each.env;
+      return variable === undefined ? [] : [[variable, placeholderOf(name)]];
+    });
+    return { wish: { ...wish, ...(sealed && { spawn: sealed }) }, env: Object.fromEntries(env) };
+  }
+
+  /** What stored policies may use now, those of later ones first. One that cannot be opened is left out, with a line in the log. */
+  async of(policies: readonly EgressPolicy[], owner_id: string | undefined): Promise<EgressCredential[]> {
+    const wanted = policies.flatMap(({ credentials = [] }) => credentials).reverse();
+    if (wanted.length === 0) return [];
+    const known = await this.#all();
+    const found: EgressCredential[] = [];
+    for (const each of wanted) {
+      const credential =
+        typeof each === 'string' ? stored(known.get(each), owner_id) : await this.#inline(each);
+      if (credential && !found.some(({ name }) => name === credential.name)) found.push(credential);
+    }
+    return found;
+  }
+
+  async #inline(each: Exclude<PolicyCredential, string>): Promise<EgressCredential | undefined> {
+    const { name, value, ...facts } = each;
+    try {
+      return egressCredential(name, facts, (await this.#deps.seal()).open(value, INLINE));
+    } catch (err) {
+      this.#deps.logger.warn(
+        { credential: name, err },
+        'Could not open the credential of a sandbox; it is not used.',
+      );
+      return undefined;
+    }
+  }
+
+  #changed(): void {
+    this.#known = undefined;
+    for (const listener of this.#listeners) listener();
+  }
+
+  #all(): Promise<ReadonlyMap<string, KnownCredential>> {
+    const reading = this.#known ?? this.#read();
+    this.#known = reading;
+    reading.catch(() => {
+      if (this.#known === reading) this.#known = undefined;
+    });
+    return reading;
+  }
+
+  async #read(): Promise<ReadonlyMap<string, KnownCredential>> {
+    const records = await this.#deps.secrets.list('credential');
+    const known = await Promise.all(records.map((record) => this.#opened(record)));
+    const values = new Set(known.flatMap(({ value }) => value ?? []));
+    for (const value of values) this.#conceal(value);
+    return new Map(known.map((each) => [each.name, each]));
+  }
+
+  async #opened({
+    name: stored,
+    facts,
+    sealed,
+    created_at,
+    updated_at,
+  }: SecretRecord): Promise<KnownCredential> {
+    const name = stored.slice(PREFIX.length);
+    const known = { name, facts: facts as unknown as CredentialFacts, created_at, updated_at };
+    try {
+      return { ...known, value: (await this.#deps.seal()).open(sealed, stored) };
+    } catch (err) {
+      this.#deps.logger.warn(
+        { credential: name, err },
+        'Could not open a credential; it is not used. Set it again.',
+      );
+      return known;
+    }
+  }
+
+  /** Values that were replaced stay masked: calls in flight may still carry them. */
+  #conceal(value: string): void {
+    if (!this.#concealed.has(value)) this.#concealed.set(value, this.#deps.conceal(value));
+  }
+}
+
+function stored(
+  known: KnownCredential | undefined,
+  owner_id: string | undefined,
+): EgressCredential | undefined {
+  if (known?.value === undefined || !serves(known, owner_id)) return undefined;
+  return egressCredential(known.name, known.facts, known.value);
+}
+
+function serves({ facts: { owners = [] } }: KnownCredential, owner_id: string | undefined): boolean {
+  return owners.includes(EVERYBODY) || (owner_id !== undefined && owners.includes(owner_id));
+}
+
+/** One answer for both: names of others' credentials are not shown. */
+function requireServed(known: KnownCredential | undefined, name: string, owner_id: string | undefined): void {
+  if (known && serves(known, owner_id)) return;
+  throw new ServiceError('bad_request', `There is no credential ${name} for this owner.`, {
+    remedy: 'Ask an administrator to set it with this owner in owners.',
+  });
+}
+
+function refuseTwice(credentials: readonly PolicyCredential[]): void {
+  const names = credentials.map((each) => (typeof each === 'string' ? each : each.name));
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined)
+    throw new ServiceError('bad_request', `The policy names the credential ${twice} twice.`, {
+      remedy: 'Remove one of them.',
+    });
+}
+
+function refuseMask(value: string): void {
+  if (value === MASKED)
+    throw new ServiceError('bad_request', 'The value of a credential is masked.', {
+      remedy: 'Send the value itself.',
+    });
+}

@@ -1,0 +1,44 @@
+// TLS towards a target that gets a credential: verified in full, by the name that was decided.
+import { connect, type TLSSocket } from 'node:tls';
+import type { Clock } from '../domain/ports.ts';
+import { EgressRefusal } from './refusal.ts';
+import type { Opened } from './tunnel.ts';
+import type { FrontGate } from './visit.ts';
+
+/** Resolves with the secured stream, which owns the connection. Rejects with the refusal that ended the passage. */
+export function secure(
+  { passage, upstream }: Opened,
+  name: string,
+  { connectMs, roots }: Pick<FrontGate, 'connectMs' | 'roots'>,
+  clock: Clock,
+): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const isSecured = passage.securing();
+    const secured = connect({
+      socket: upstream,
+      servername: name,
+      ALPNProtocols: ['http/1.1'],
+      minVersion: 'TLSv1.2',
+      // Whatever the environment of the server says.
+      rejectUnauthorized: true,
+      ...(roots && { ca: [...roots] }),
+    });
+    const fail = (reason: 'tls_failed' | 'timeout') => {
+      timer.cancel();
+      // What has ended the passage comes first.
+      passage.drop(new EgressRefusal(reason));
+      secured.destroy();
+      reject(new EgressRefusal(passage.verdict.reason));
+    };
+    const timer = clock.after(connectMs, () => fail('timeout'));
+    const failed = () => fail('tls_failed');
+    secured.once('error', failed).once('close', failed);
+    secured.once('secureConnect', () => {
+      timer.cancel();
+      isSecured();
+      secured.off('error', failed).off('close', failed);
+      secured.on('error', () => undefined).once('close', () => upstream.destroy());
+      resolve(secured);
+    });
+  });
+}

@@ -1,0 +1,283 @@
+// Credentials that the server adds: by the plain endpoint, and in TLS that it ends.
+import { once } from 'node:events';
+import {
+  Agent,
+  createServer as createPlainServer,
+  type IncomingMessage,
+  request,
+  type Server,
+} from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { expect, it, onTestFinished } from 'vitest';
+import { egressCredential } from '../../../src/domain/egress/credential.ts';
+import { Authority } from '../../../src/egress/authority.ts';
+import { createAuthority, createLeaf, leafKey } from '../../../src/egress/certificates.ts';
+import { realClock } from '../../../src/host/clock.ts';
+import { realRandom } from '../../../src/host/random.ts';
+import type { CredentialFacts } from '../../../src/schema/credential.ts';
+import { applied, egressSide, type SideOptions, textUntil } from '../../support/servers/egress-side.ts';
+import { until } from '../../support/until.ts';
+
+const PUBLIC = '93.184.216.34';
+const HOST = 'api.example.com';
+const SECRET = 'sk-0123456789abcdef';
+const terms = { random: realRandom(), now: Date.now(), lifeMs: 3_600_000 };
+const world = { name: 'World', ...createAuthority('World', terms) };
+const key = leafKey();
+const instance = new Authority(createAuthority('svc test', terms), realClock(), realRandom());
+
+interface Seen {
+  method?: string | undefined;
+  url?: string | undefined;
+  headers: string[];
+}
+
+/** A service that notes requests; `/echo` answers with the header, `/away` redirects. */
+async function service(): Promise<{ port: number; seen: Seen[]; connections: () => number; drop(): void }> {
+  const seen: Seen[] = [];
+  let connections = 0;
+  const cert = createLeaf(HOST, world, key, terms);
+  const server = createServer({ key, cert }, (asked, response) => {
+    seen.push({ method: asked.method, url: asked.url, headers: asked.rawHeaders });
+    if (asked.url === '/away') response.statusCode = 302;
+    response.setHeader('location', 'https://other.example.com/');
+    response.setHeader('alt-svc', 'h3=":443"');
+    response.end(asked.url === '/echo' ? String(asked.headers.authorization) : 'ok');
+  });
+  server.on('secureConnection', () => {
+    connections += 1;
+  });
+  server.on('upgrade', (asked: IncomingMessage, socket: Duplex) => {
+    seen.push({ method: asked.method, url: asked.url, headers: asked.rawHeaders });
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    socket.pipe(socket);
+  });
+  const port = await listening(server);
+  return { port, seen, connections: () => connections, drop: () => server.closeAllConnections() };
+}
+
+async function listening(server: Server | ReturnType<typeof createServer>): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+async function side(facts: Partial<CredentialFacts> = {}, options: SideOptions = {}) {
+  const target = await service();
+  const credential = egressCredential(
+    'openai',
+    { hosts: [HOST], format: 'Bearer {value}', ...facts },
+    SECRET,
+  );
+  const made = await egressSide({
+    rules: { allow: [HOST, 'other.example.com'] },
+    names: { [HOST]: [PUBLIC], 'other.example.com': ['93.184.216.35'] },
+    targets: { [`${PUBLIC}:443`]: target.port },
+    deps: { roots: [world.certificate] },
+    ...options,
+    policy: { credentials: [credential], authority: instance, ...options.policy },
+  });
+  return { ...made, target };
+}
+
+type Side = Awaited<ReturnType<typeof side>>;
+
+interface Answer {
+  status: number;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+const AGENTS = new WeakMap<Duplex, Agent>();
+
+/** One request over `socket`, which may serve others. */
+async function ask(socket: Duplex, options: object, body?: string): Promise<Answer> {
+  const agent = AGENTS.get(socket) ?? new Agent({ keepAlive: true, maxSockets: 1 });
+  AGENTS.set(socket, agent);
+  agent.createConnection = () => socket;
+  const sent = request({ agent, setHost: false, ...options });
+  sent.end(body);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks).toString() };
+}
+
+const toEndpoint = (path: string, more: object = {}) => ({
+  path: `http://openai.svc.internal${path}`,
+  headers: ['Host', 'openai.svc.internal', 'Connection', 'keep-alive'],
+  ...more,
+});
+
+async function inside(made: Side, servername = HOST): Promise<TLSSocket> {
+  const socket = await made.program();
+  socket.write(`CONNECT ${HOST}:443 HTTP/1.1\r\nHost: ${HOST}:443\r\n\r\n`);
+  expect(await textUntil(socket, '\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+  const secured = connectTls({ socket, servername, ca: [instance.certificate] });
+  secured.on('error', () => undefined);
+  await new Promise((resolve) => secured.once('secureConnect', resolve).once('close', resolve));
+  return secured;
+}
+
+const toHost = (path: string, more: object = {}) => ({
+  path,
+  headers: ['Host', HOST, 'Connection', 'keep-alive'],
+  ...more,
+});
+
+const authorization = ({ headers }: Seen) =>
+  headers.flatMap((text, at) =>
+    at % 2 === 0 && /^authorization$/i.test(text.replaceAll('_', '-')) ? [headers[at + 1]] : [],
+  );
+
+it('sends requests to the endpoint of a credential to its host by TLS, with its header', async () => {
+  const made = await side();
+  const socket = await made.program();
+  const one = await ask(socket, toEndpoint('/v1/models?q=1'));
+  const two = await ask(socket, toEndpoint('/v1/chat', { method: 'POST' }), 'body');
+  expect([one.status, two.status]).toEqual([200, 200]);
+  expect(made.target.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    'GET /v1/models?q=1',
+    'POST /v1/chat',
+  ]);
+  for (const seen of made.target.seen) {
+    expect(authorization(seen)).toEqual([`Bearer ${SECRET}`]);
+    expect(seen.headers.slice(0, 2)).toEqual(['Host', HOST]);
+  }
+  expect(made.target.connections()).toBe(1);
+  expect(made.dialed).toEqual([`${PUBLIC}:443`]);
+  const lines = await until('the lines', () => (made.gate.log().length > 1 ? made.gate.log() : undefined));
+  expect(lines).toMatchObject([
+    { how: 'endpoint', credential: 'openai', host: HOST, method: 'GET', path: '/v1/models', status: 200 },
+    { how: 'endpoint', credential: 'openai', host: HOST, method: 'POST', path: '/v1/chat', status: 200 },
+  ]);
+  expect(JSON.stringify([lines, made.events])).not.toContain(SECRET);
+  expect(made.events).toMatchObject([{ type: 'egress.credential_used', credential: 'openai' }]);
+});
+
+it('sets the header inside TLS that it ends for the host, once, whatever the program sends', async () => {
+  const made = await side();
+  const socket = await inside(made);
+  const headers = [
+    ...['Host', HOST, 'Authorization', 'Bearer mine', 'AUTHORIZATION', 'Bearer again'],
+    ...['authorization_', 'x', 'Connection', 'keep-alive, authorization'],
+  ];
+  const answer = await ask(socket, toHost('/v1', { headers }));
+  expect(answer.status).toBe(200);
+  expect(answer.headers['alt-svc']).toBeUndefined();
+  expect(authorization(made.target.seen[0] as Seen)).toEqual([`Bearer ${SECRET}`]);
+  await ask(socket, toHost('/v2'));
+  expect(made.target.connections()).toBe(1);
+  const lines = await until('the lines', () => (made.gate.log().length > 1 ? made.gate.log() : undefined));
+  expect(lines).toMatchObject([
+    { how: 'connect', credential: 'openai', path: '/v1' },
+    { how: 'connect', credential: 'openai', path: '/v2' },
+  ]);
+});
+
+it('ends TLS for no other host, and for no other server name', async () => {
+  const made = await side();
+  const socket = await inside(made, 'other.example.com');
+  expect(socket.authorized).toBe(false);
+  expect(made.target.seen).toEqual([]);
+  const lines = await until('the line', () => (made.gate.log().length > 0 ? made.gate.log() : undefined));
+  expect(lines).toMatchObject([{ decision: 'denied', reason: 'sni_mismatch' }]);
+});
+
+it.each([
+  ['another Host', { headers: ['Host', 'other.example.com'] }, 421],
+  ['two Hosts', { headers: ['Host', HOST, 'Host', HOST] }, 421],
+  ['TRACE', { method: 'TRACE' }, 403],
+  ['an absolute URL', { path: 'http://other.example.com/' }, 400],
+])('refuses %s inside TLS that it ends', async (_, options, status) => {
+  const made = await side();
+  const answer = await ask(await inside(made), toHost('/', options));
+  expect(answer.status).toBe(status);
+  expect(made.target.seen).toEqual([]);
+});
+
+it('leaves a redirect to the program: another host gets no credential', async () => {
+  const made = await side();
+  const answer = await ask(await inside(made), toHost('/away'));
+  expect(answer).toMatchObject({ status: 302, headers: { location: 'https://other.example.com/' } });
+  expect(made.dialed).toEqual([`${PUBLIC}:443`]);
+});
+
+it('holds requests to the methods and paths of the credential', async () => {
+  const made = await side({ methods: ['GET'], path_prefixes: ['/v1/', '/ok'] });
+  const socket = await made.program();
+  const statusOf = async (path: string, method = 'GET') =>
+    (await ask(socket, toEndpoint(path, { method }))).status;
+  for (const path of ['/v1/a', '/v1/', '/ok', '/ok/b', '/ok?x=/../..'])
+    expect(await statusOf(path)).toBe(200);
+  const refused = ['/v1', '/okay', '/v1/../admin', '/v1/%2e%2e/admin', '/v1//x', '/v1/..;/x', '/v1/%2Fx'];
+  for (const path of refused) expect([path, await statusOf(path)]).toEqual([path, 403]);
+  expect(await statusOf('/v1/a', 'POST')).toBe(403);
+  expect(made.target.seen.length).toBe(5);
+});
+
+it('needs a rule for the host: a credential allows nothing', async () => {
+  const made = await side({}, { rules: { allow: ['other.example.com'] } });
+  const answer = await ask(await made.program(), toEndpoint('/'));
+  expect(answer).toMatchObject({ status: 403, headers: { 'x-svc-egress': 'not_allowed' } });
+  expect(made.lookups).toEqual([]);
+});
+
+it('sends nothing to a target without a valid certificate', async () => {
+  const made = await side({}, { deps: {} });
+  const answer = await ask(await made.program(), toEndpoint('/'));
+  expect(answer).toMatchObject({ status: 502, headers: { 'x-svc-egress': 'tls_failed' } });
+  expect(made.target.seen).toEqual([]);
+});
+
+it('sets the header of WebSockets', async () => {
+  const made = await side();
+  const socket = await inside(made);
+  const head = ['GET /live HTTP/1.1', `Host: ${HOST}`, 'Connection: Upgrade', 'Upgrade: websocket', '', ''];
+  socket.write(head.join('\r\n'));
+  expect(await textUntil(socket as never, '\r\n\r\n')).toMatch(/^HTTP\/1\.1 101 /);
+  socket.write('frame');
+  expect(String((await once(socket, 'data'))[0])).toBe('frame');
+  expect(authorization(made.target.seen[0] as Seen)).toEqual([`Bearer ${SECRET}`]);
+});
+
+it('asks again when the target closed a kept connection', async () => {
+  const made = await side();
+  const socket = await inside(made);
+  await ask(socket, toHost('/1'));
+  made.target.drop();
+  expect((await ask(socket, toHost('/2'))).status).toBe(200);
+  expect(made.target.connections()).toBe(2);
+});
+
+it('stops to use a credential with the policy that had it', async () => {
+  const made = await side();
+  const [socket, program] = [await inside(made), await made.program()];
+  await ask(socket, toHost('/1'));
+  made.gate.change(applied({ allow: [HOST] }, { authority: instance }));
+  expect((await ask(socket, toHost('/2'))).headers['x-svc-egress']).toBe('policy_changed');
+  expect((await ask(program, toEndpoint('/3'))).headers['x-svc-egress']).toBe('not_allowed');
+  expect(made.target.seen.map(({ url }) => url)).toEqual(['/1']);
+});
+
+it('sets the header on plain HTTP only where the credential says so', async () => {
+  const seen: Seen[] = [];
+  const plain = createPlainServer((asked, response) => {
+    seen.push({ headers: asked.rawHeaders });
+    response.end('ok');
+  });
+  const port = await listening(plain);
+  for (const allow_http of [false, true]) {
+    const made = await side({ allow_http }, { targets: { [`${PUBLIC}:80`]: port } });
+    const path = `http://${HOST}/`;
+    await ask(await made.program(), { path, headers: ['Host', HOST] });
+  }
+  expect(seen.map(authorization)).toEqual([[], [`Bearer ${SECRET}`]]);
+});
