@@ -9,6 +9,14 @@ export interface PreviewTarget {
   port: number;
 }
 
+/**
+ * The header by which a program with an API key reaches a port without resolving a name: `<port>-<sandbox-id>`. Pages cannot
+ * send it: the server allows it to no origin.
+ */
+export const PORT_HEADER = 'x-sandbox-port';
+/** Names the error code where the service answers such a request instead of the sandbox. Sandboxes cannot set it. */
+export const FAILED_HEADER = 'x-sandbox-port-error';
+
 /** A DNS label has at most 63 characters, five of them for the port. */
 const LABEL = /^([1-9]\d{0,4})-([a-z0-9](?:[a-z0-9_-]{0,55}[a-z0-9])?)$/;
 const HOST = /^([A-Za-z0-9._-]{1,253})(?::\d{1,5})?$/;
@@ -16,6 +24,14 @@ const HOST = /^([A-Za-z0-9._-]{1,253})(?::\d{1,5})?$/;
 export function previewName({ sandbox_id, port }: PreviewTarget, domain: string): string {
   return `${port}-${sandbox_id}.${domain}`;
 }
+
+const targetFrom = (label: string): PreviewTarget | undefined => {
+  const [, port, sandbox_id] = LABEL.exec(label) ?? [];
+  return sandbox_id !== undefined && Number(port) <= 65_535 ? { sandbox_id, port: Number(port) } : undefined;
+};
+
+/** Reads a value of PORT_HEADER. Undefined for a malformed one. */
+export const readPortHeader = (value: string): PreviewTarget | undefined => targetFrom(value);
 
 /**
  * Reads a Host header. `strange` is a malformed name below the domain that begins like a preview. Undefined is not a
@@ -29,7 +45,7 @@ export function readPreviewName(
   const name = HOST.exec(host)?.[1]?.toLowerCase().replace(/\.$/, '');
   if (!name?.endsWith(`.${domain}`)) return undefined;
   const label = name.slice(0, -domain.length - 1);
-  const [, port, sandbox_id] = LABEL.exec(label) ?? [];
-  if (sandbox_id !== undefined && Number(port) <= 65_535) return { sandbox_id, port: Number(port) };
+  const target = targetFrom(label);
+  if (target) return target;
   return /(?:^|\.)\d+-/.test(label) ? 'strange' : undefined;
 }

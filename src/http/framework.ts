@@ -8,6 +8,7 @@ import Fastify, {
 } from 'fastify';
 import type { Hold } from '../domain/byte-ledger.ts';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
+import { FAILED_HEADER, PORT_HEADER } from '../domain/preview.ts';
 import { BYTES_TYPE, JSON_TYPE, TAR_TYPE } from './body/body.ts';
 import { type BodyTerms, fileBody, jsonBody } from './body/json-body.ts';
 import { lingerOver } from './body/slow-body.ts';
@@ -115,6 +116,7 @@ function answerFailure(
   // Fastify closes after a body that it refused; lingering instead lets the client read why.
   reply.removeHeader('Connection');
   const { status, headers, body } = errorAnswer(failure, request.id, request.authorized?.administers);
+  if (request.raw.headers[PORT_HEADER] !== undefined) reply.header(FAILED_HEADER, failure.code);
   reply
     .code(status)
     .headers(headers)

@@ -26,6 +26,7 @@ import { refuseRepeated } from './headers/single-headers.ts';
 import type { HttpConfig } from './http-config.ts';
 import type { InFlight } from './in-flight.ts';
 import type { PreviewGateway, Target } from './previews/gateway.ts';
+import { namesPort, servePort } from './previews/port-header.ts';
 import { rateLimiter } from './rate-limit.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
@@ -171,6 +172,7 @@ function alwaysHook(
         return void reply.code(204).headers(origins.preflightHeaders(raw.headers)).send();
       if (raw.headers.upgrade !== undefined) origins.checkUpgrade(raw.headers);
       if (!auth.enabled) origins.checkChange(raw.method, raw.headers);
+      if (namesPort(raw)) return servePort(request, reply, { ...deps, origins, access: current().access });
       const headers = origins.answerHeaders(raw.headers);
       if (headers) reply.headers(headers);
       done();

@@ -21,6 +21,7 @@ import { type OpenStreams, openStreams } from './open-streams.ts';
 import { API_PREFIX } from './paths.ts';
 import { maxArchive, type Pipeline, pipeline } from './pipeline.ts';
 import { previewGateway } from './previews/gateway.ts';
+import { namesPort } from './previews/port-header.ts';
 import { registerRoute } from './register.ts';
 import { ROUTES } from './routes/routes.ts';
 import { acceptUpgrades, type Upgrades } from './socket/upgrades.ts';
@@ -62,6 +63,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     server,
     inFlight: running,
     connectionOf: (raw) => upgrades.of(raw),
+    endWithKey: (request, response) => streams.add(request, response, () => request.raw.socket.destroy()),
   });
   const eventLoop = new EventLoopYield(deps.clock);
   const steps = pipeline({
@@ -78,11 +80,12 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     closing: () => closed !== undefined,
   });
   // Paths of previews are the guest's: the router must neither judge nor match them.
-  const addressOf = (raw: IncomingMessage) => (previews.targetOf(raw) === undefined ? (raw.url ?? '') : '/');
+  const addressOf = (raw: IncomingMessage) =>
+    namesPort(raw) || previews.targetOf(raw) !== undefined ? '/' : (raw.url ?? '');
   const app = createFastify({
     ...deps,
     always: steps.always,
-    ...(server.preview_domain !== '' && { addressOf }),
+    addressOf,
   });
   keepHalfOpen(app.server, deps.clock);
   limitConnections(app.server, connectionLimits(server, deps.maxFiles), deps);

@@ -52,7 +52,10 @@ export function previews(deps: PreviewsDeps): Previews {
       return { url: `${origin}/${query}`, expires_at: new Date(end).toISOString() };
     },
     endOfToken: (target, token) => previewTokenEnd(key, target, token, clock.now()),
-    open: (target, signal) => openPort(deps, target, signal).catch(refuse),
+    open: (target, signal, caller) =>
+      caller
+        ? openPort(deps, target, { signal, caller })
+        : openPort(deps, target, { signal, caller: VISITOR }).catch(refuse),
   };
 }
 
@@ -73,9 +76,13 @@ function originOf(
   return `${seen.scheme}://${name}${seen.port === '' ? '' : `:${seen.port}`}`;
 }
 
-async function openPort(deps: PreviewsDeps, target: PreviewTarget, signal: AbortSignal): Promise<Duplex> {
+async function openPort(
+  deps: PreviewsDeps,
+  target: PreviewTarget,
+  { signal, caller }: { signal: AbortSignal; caller: Caller },
+): Promise<Duplex> {
   const { access } = deps;
-  const row = await access.find(target.sandbox_id, VISITOR);
+  const row = await access.find(target.sandbox_id, caller);
   await requireConnect(deps, row);
   const held = await access.open(row, signal);
   try {

@@ -15,9 +15,9 @@ export interface Previews {
   /** When a token ends, in ms since 1970; undefined unless it opens `target` now. */
   endOfToken(target: PreviewTarget, token: string): number | undefined;
   /**
-   * Connects a visitor, who is authorized already, to the port. Aborting `signal`, also later, destroys the
+   * Connects to the port: a visitor, who is authorized already, or a `caller`, who sees only its own sandboxes. Aborting `signal`, also later, destroys the
    * connection. Throws `unavailable` with status 502 when nothing listens or the sandbox has ended, `not_implemented`
    * where there is no tunnel.
    */
-  open(target: PreviewTarget, signal: AbortSignal): Promise<Duplex>;
+  open(target: PreviewTarget, signal: AbortSignal, caller?: Caller): Promise<Duplex>;
 }

@@ -2,6 +2,7 @@
 // that we do not.
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
+import { PORT_HEADER } from '../../domain/preview.ts';
 
 const SINGLE = new Set([
   'host',
@@ -9,6 +10,7 @@ const SINGLE = new Set([
   'x-api-key',
   'x-admin-api-key',
   'x-user-id',
+  PORT_HEADER,
   'x-worker-id',
   'x-worker-token',
   'idempotency-key',

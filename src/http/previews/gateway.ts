@@ -1,8 +1,9 @@
 // The preview gateway: what comes under a preview's name goes to the sandbox and never to the API, and the other way round.
 // The name alone decides, before anything else of the request is looked at.
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../../control/api/caller.ts';
 import type { Previews } from '../../control/api/previews.ts';
 import { addressRanges } from '../../domain/address.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -19,7 +20,7 @@ import { type Connection, checkHandshake } from '../socket/upgrades.ts';
 import { authorizePreview } from './authorize.ts';
 import { PreviewLimits } from './connection-limits.ts';
 import { answerFailure } from './pages.ts';
-import { type ProxiedRequest, proxyRequest } from './proxy-request.ts';
+import { proxyRequest } from './proxy-request.ts';
 
 export interface GatewayDeps {
   previews: Previews;
@@ -29,6 +30,8 @@ export interface GatewayDeps {
   inFlight: InFlight;
   /** Set for a request that asks for a WebSocket. */
   connectionOf(raw: IncomingMessage): Connection | undefined;
+  /** Ends the response when the key of the request ends. */
+  endWithKey(request: FastifyRequest, response: ServerResponse): void;
 }
 
 export interface PreviewGateway {
@@ -36,6 +39,13 @@ export interface PreviewGateway {
   targetOf(raw: IncomingMessage): Target | undefined;
   /** Answers a request for a preview. `url` is its address as it came. Never rejects. */
   serve(target: Target, url: string, request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  /** The same for a request that names the port in a header. `caller` proved its key. */
+  serveCaller(
+    target: PreviewTarget,
+    caller: Caller,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void>;
   /** Cuts all WebSockets. */
   closeAll(): void;
 }
@@ -67,6 +77,18 @@ export function previewGateway(deps: GatewayDeps): PreviewGateway {
       // What is left of a body that nobody wanted.
       if (reply.raw.statusCode !== 101) lingerOver(raw, clock);
     },
+    async serveCaller(target, caller, request, reply) {
+      const { raw, id: request_id, originalUrl: url } = request;
+      try {
+        checkRequest(raw, url);
+        await serve(all, { target, url, request, reply, caller });
+      } catch (error) {
+        const failure = toServiceError(error);
+        noteFailure(logger, failure, request_id);
+        if (!reply.raw.headersSent) answerFailure(raw, reply.raw, { failure, request_id, isForCaller: true });
+      }
+      if (reply.raw.statusCode !== 101) lingerOver(raw, clock);
+    },
     closeAll() {
       for (const socket of all.joined) socket.destroy();
     },
@@ -85,14 +107,18 @@ interface Call {
   url: string;
   request: FastifyRequest;
   reply: FastifyReply;
+  /** Set for a request by header, which needs no link. */
+  caller?: Caller;
 }
 
-async function serve(deps: All, { target, url, request, reply }: Call): Promise<void> {
+async function serve(deps: All, { target, url, request, reply, caller }: Call): Promise<void> {
   const { raw, id: request_id, scheme } = request;
   const response = reply.raw;
   const connection = deps.connectionOf(raw);
   if (connection) checkHandshake(raw);
-  const pass = authorizePreview(deps, { target, raw, url, isUpgrade: connection !== undefined, scheme });
+  const visit = { target, raw, url, isUpgrade: connection !== undefined, scheme };
+  const pass = caller ? { url } : authorizePreview(deps, visit);
+  if (caller) deps.endWithKey(request, response);
   if ('location' in pass) {
     const { location, cookie } = pass;
     const headers = { Location: location, 'Set-Cookie': cookie, ...UNSEEN, 'X-Request-ID': request_id };
@@ -101,8 +127,8 @@ async function serve(deps: All, { target, url, request, reply }: Call): Promise<
   const leave = deps.places.take(target.sandbox_id, () => raw.socket.destroy());
   try {
     const route = { request_id, scheme, forwarded_for: forwardedFor(raw, deps.isProxy) };
-    const visit: ProxiedRequest = { target, raw, response, url: pass.url, route, connection };
-    await proxyRequest(await deps.previews.open(target, disconnectSignal(response)), visit, deps);
+    const tunnel = await deps.previews.open(target, disconnectSignal(response), caller);
+    await proxyRequest(tunnel, { target, raw, response, url: pass.url, route, connection }, deps);
   } finally {
     leave();
   }

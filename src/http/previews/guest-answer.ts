@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
 import { endToEnd, valuesOf } from '../../domain/header-lists.ts';
+import { FAILED_HEADER } from '../../domain/preview.ts';
 import { isGuestCookie } from './cookies.ts';
 
 /** Orders to a web server in front: nginx would serve files of its own for them. */
@@ -26,7 +27,7 @@ export function doubtOf(answer: IncomingMessage): ServiceError | undefined {
 export function visitorHeaders(answer: IncomingMessage, name: string): string[] {
   const head: string[] = [];
   for (const { name: header, plain, value } of endToEnd(answer.rawHeaders)) {
-    if (plain === 'x-request-id' || ORDERS.test(plain)) continue;
+    if (plain === 'x-request-id' || plain === FAILED_HEADER || ORDERS.test(plain)) continue;
     // Such an answer has no body, and a length would make the visitor wait for one (RFC 9110 8.6).
     if (plain === 'content-length' && answer.statusCode === 204) continue;
     if (plain === 'set-cookie' && !isGuestCookie(value, name)) continue;

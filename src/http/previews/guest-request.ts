@@ -2,6 +2,7 @@
 // owners), and what it learns about the visitor's route is what we know, not what somebody claimed.
 import type { IncomingMessage } from 'node:http';
 import { endToEnd, type Header, valuesOf } from '../../domain/header-lists.ts';
+import { PORT_HEADER } from '../../domain/preview.ts';
 import { hasBody } from '../body/body.ts';
 import { withoutOurCookies } from './cookies.ts';
 
@@ -24,6 +25,7 @@ const OURS = new Set([
   'x-api-key',
   'x-admin-api-key',
   'x-user-id',
+  PORT_HEADER,
   'x-worker-id',
   'x-worker-token',
 ]);

@@ -1,6 +1,7 @@
 // What a visitor gets instead of a preview: a page for people, our JSON for programs. Nothing on it comes from the request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceError } from '../../domain/errors.ts';
+import { FAILED_HEADER } from '../../domain/preview.ts';
 import { errorAnswer } from '../errors.ts';
 
 const SAFE = {
@@ -9,20 +10,28 @@ const SAFE = {
   'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
 };
 
+interface FailureAnswer {
+  failure: ServiceError;
+  request_id: string;
+  /** A program that named the port in a header: JSON, and a header that tells it from an answer of the sandbox. */
+  isForCaller?: boolean;
+}
+
 /** Answers with `failure`; headers set on the response before are removed. The response must not have started. */
 export function answerFailure(
   raw: IncomingMessage,
   response: ServerResponse,
-  { failure, request_id }: { failure: ServiceError; request_id: string },
+  { failure, request_id, isForCaller = false }: FailureAnswer,
 ): void {
   const { status, headers, body } = errorAnswer(failure, request_id);
-  const isForPeople = raw.headers.accept?.includes('text/html') === true;
+  const isForPeople = !isForCaller && raw.headers.accept?.includes('text/html') === true;
   const text = isForPeople ? page(status, body.message, request_id) : JSON.stringify(body);
   const type = isForPeople ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8';
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   response.writeHead(status, {
     ...headers,
     ...SAFE,
+    ...(isForCaller && { [FAILED_HEADER]: failure.code }),
     'Content-Type': type,
     'Content-Length': Buffer.byteLength(text),
     'X-Request-ID': request_id,

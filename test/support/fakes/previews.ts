@@ -34,8 +34,8 @@ export function fakePreviews(clock: Clock, note: (method: string, ...args: unkno
       return { url: `${seen.scheme}://${port}-${id}.x/?${PREVIEW_TOKEN}=t`, expires_at: end };
     },
     endOfToken: (target, one) => previewTokenEnd(key, target, one, clock.now()),
-    async open(target, signal) {
-      note('previews.open', undefined, target);
+    async open(target, signal, caller) {
+      note('previews.open', caller, target);
       const port = ports.get(target.port);
       if (port === undefined) throw new ServiceError('unavailable', 'Nothing listens.', { status: 502 });
       const tunnel = await tunnelTo(port);
