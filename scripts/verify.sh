@@ -14,6 +14,7 @@ fi
 node scripts/bootstrap.js
 [ "${SVC_TEST_REQUIRE:-}" != all ] || bash scripts/test-images.sh
 [ "${SVC_TEST_REQUIRE:-}" != all ] || bash scripts/schemathesis.sh
+[ "${SVC_TEST_REQUIRE:-}" != all ] || bash scripts/python-tools.sh
 npm run --silent types
 npm run --silent lint
 SVC_TEST_AGAIN=1 exec node scripts/test.js "$@"

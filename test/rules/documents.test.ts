@@ -45,6 +45,7 @@ const FOLLOWS: Record<string, (block: Block) => boolean> = {
   sh: ({ document, notRun }) => notRun !== undefined || FOLLOWED.includes(document),
   text: ({ text }) => !/^[$#] /m.test(text),
   ts: ({ document }) => document === 'docs/client.md',
+  python: ({ document }) => document === 'docs/client-python.md',
   js: ({ document }) => document === 'docs/previews.md',
   json: ({ text }) =>
     text

@@ -45,6 +45,7 @@ const present = {
   nginx: () => onPath('nginx'),
   chromium: () => onPath('chromium'),
   python3: () => executable('/usr/bin/python3'),
+  'python-client': () => onPath('python3') && installs('scripts/python-tools.sh'),
   schemathesis: () => onPath('python3') && installs('scripts/schemathesis.sh'),
   'docker-registry': () => debianProgram('docker-registry') !== undefined,
   buildah: () => debianProgram('buildah') !== undefined,

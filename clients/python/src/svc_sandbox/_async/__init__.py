@@ -1,0 +1,1 @@
+"""The client for programs that wait with `await`. The plain one is written from it."""

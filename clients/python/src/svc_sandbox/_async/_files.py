@@ -1,0 +1,97 @@
+"""Files of a sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import List, Optional, cast
+
+from .. import models as m
+from .._terms import QueryValue, absolute
+from ._call import AsyncPart, Content, opened
+
+
+class AsyncFiles(AsyncPart):
+    """All paths must be absolute; others raise `bad_request` before anything is sent."""
+
+    @asynccontextmanager
+    async def open(
+        self, id: str, path: str, *, range: Optional[str] = None, call_timeout: Optional[float] = None
+    ) -> AsyncGenerator[AsyncIterator[bytes], None]:
+        """The content, part by part. `range` is a header value such as `bytes=0-99`."""
+        headers = None if range is None else {"range": range}
+        query = {"path": absolute(path)}
+        response = await self._send("readFile", {"id": id}, query=query, headers=headers, call_timeout=call_timeout)
+        async with opened(response, self._connection.origin) as parts:
+            yield parts
+
+    async def read(self, id: str, path: str, *, call_timeout: Optional[float] = None) -> bytes:
+        """The complete file."""
+        query = {"path": absolute(path)}
+        return await self._read(await self._send("readFile", {"id": id}, query=query, call_timeout=call_timeout))
+
+    async def write(
+        self,
+        id: str,
+        path: str,
+        content: Content,
+        *,
+        mode: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+    ) -> m.FileWritten:
+        """Creates parent folders."""
+        answer = await self._call(
+            "putFile",
+            {"id": id, "path": absolute(path)[1:]},
+            query={"mode": mode},
+            content=content,
+            endless=True,
+            call_timeout=call_timeout,
+        )
+        return cast(m.FileWritten, answer)
+
+    async def stat(self, id: str, path: str, *, call_timeout: Optional[float] = None) -> m.FileInfo:
+        query = {"path": absolute(path)}
+        return cast(m.FileInfo, await self._call("statFile", {"id": id}, query=query, call_timeout=call_timeout))
+
+    async def list(self, id: str, path: str = "/", *, depth: int = 1, call_timeout: Optional[float] = None) -> List[m.FileInfo]:
+        query: dict[str, QueryValue] = {"path": absolute(path), "depth": depth}
+        answer = await self._call("listFiles", {"id": id}, query=query, call_timeout=call_timeout)
+        return cast("List[m.FileInfo]", answer)
+
+    async def glob(self, id: str, pattern: str, *, call_timeout: Optional[float] = None) -> List[str]:
+        query = {"pattern": absolute(pattern)}
+        answer = await self._call("globFiles", {"id": id}, query=query, call_timeout=call_timeout)
+        return cast("List[str]", answer)
+
+    async def move(self, id: str, old_path: str, new_path: str, *, call_timeout: Optional[float] = None) -> None:
+        body = {"old_path": absolute(old_path), "new_path": absolute(new_path)}
+        await self._call("moveFile", {"id": id}, body=body, call_timeout=call_timeout)
+
+    async def chmod(self, id: str, path: str, mode: str, *, call_timeout: Optional[float] = None) -> None:
+        body = {"path": absolute(path), "mode": mode}
+        await self._call("chmodFile", {"id": id}, body=body, call_timeout=call_timeout)
+
+    async def mkdir(
+        self,
+        id: str,
+        path: str,
+        *,
+        mode: Optional[str] = None,
+        parents: Optional[bool] = None,
+        call_timeout: Optional[float] = None,
+    ) -> None:
+        given = {"path": absolute(path), "mode": mode, "parents": parents}
+        body = {name: value for name, value in given.items() if value is not None}
+        await self._call("makeDirectory", {"id": id}, body=body, call_timeout=call_timeout)
+
+    async def remove(
+        self,
+        id: str,
+        path: str,
+        *,
+        recursive: Optional[bool] = None,
+        call_timeout: Optional[float] = None,
+    ) -> None:
+        query: dict[str, QueryValue] = {"path": absolute(path), "recursive": recursive}
+        await self._call("removeFile", {"id": id}, query=query, call_timeout=call_timeout)

@@ -1,0 +1,445 @@
+# Written by tools/generate.py from _async. Do not edit.
+"""The client: sandboxes and their commands, with the other nouns as attributes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import List, Optional, Union, cast
+
+import httpx
+
+from .. import models as m
+from .._errors import ConnectionLost, ServiceError, answer_failure, transport_failure
+from .._options import ExecOptions
+from .._terms import (
+    FAILED_HEADER,
+    NO_RETRY,
+    PORT_HEADER,
+    SAFE,
+    QueryValue,
+    Retry,
+    headers_of,
+    origin_of,
+    timeout_of,
+)
+from ._call import Connection, Part, Content, text_lines
+from ._files import Files
+from ._parts import (
+    Admin,
+    Egress,
+    Execs,
+    Images,
+    Keys,
+    Quotas,
+    System,
+    Templates,
+    Workers,
+)
+
+if sys.version_info >= (3, 12):
+    from typing import Unpack
+else:
+    from typing_extensions import Unpack
+
+PORT_ANSWER_S = 150.0
+
+
+class Client(Part):
+    """Sends nothing until the first call. Raises `bad_request` for an invalid address or key."""
+
+    def __init__(
+        self,
+        server: str,
+        *,
+        api_key: Optional[str] = None,
+        admin_key: Optional[str] = None,
+        user: Optional[str] = None,
+        timeout: Optional[float] = None,
+        retry: Union[Retry, bool] = True,
+    ) -> None:
+        terms = retry if isinstance(retry, Retry) else Retry() if retry else NO_RETRY
+        headers = headers_of(api_key, admin_key, user)
+        connection = Connection(origin_of(server), headers, timeout=timeout, retry=terms)
+        super().__init__(connection)
+        self.files = Files(connection)
+        self.execs = Execs(connection)
+        self.templates = Templates(connection)
+        self.quotas = Quotas(connection)
+        self.egress = Egress(connection)
+        self.images = Images(connection)
+        self.system = System(connection)
+        self.workers = Workers(connection)
+        self.keys = Keys(connection)
+        self.admin = Admin(connection)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._connection.http.close()
+
+    def create(
+        self,
+        *,
+        idempotency_key: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+        **request: Unpack[m.SpawnRequest],
+    ) -> Sandbox:
+        """Spawns a sandbox as an object, which a `with` block destroys at its end."""
+        record = self.spawn(idempotency_key=idempotency_key, call_timeout=call_timeout, **request)
+        return Sandbox(self, record["id"], record)
+
+    def sandbox(self, id: str) -> Sandbox:
+        """A sandbox that exists, as an object. Sends nothing."""
+        return Sandbox(self, id)
+
+    def spawn(
+        self,
+        *,
+        idempotency_key: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+        **request: Unpack[m.SpawnRequest],
+    ) -> m.Sandbox:
+        """The same key gives the same sandbox for 24 h."""
+        answer = self._call("spawnSandbox", body=request, key=idempotency_key, call_timeout=call_timeout)
+        return cast(m.Sandbox, answer)
+
+    def admission(self, *, call_timeout: Optional[float] = None, **request: Unpack[m.SpawnRequest]) -> m.AdmissionDecision:
+        """Whether a spawn would be admitted now. Creates nothing."""
+        answer = self._call("admitSandbox", body=request, call_timeout=call_timeout)
+        return cast(m.AdmissionDecision, answer)
+
+    def get(self, id: str, *, call_timeout: Optional[float] = None) -> m.Sandbox:
+        return cast(m.Sandbox, self._call("getSandbox", {"id": id}, call_timeout=call_timeout))
+
+    def page(
+        self,
+        *,
+        metadata: Optional[Mapping[str, str]] = None,
+        call_timeout: Optional[float] = None,
+        **query: Unpack[m.ListSandboxesQuery],
+    ) -> tuple[List[m.Sandbox], Optional[str]]:
+        """One page, newest first, and the cursor of the next."""
+        labels = {f"metadata.{name}": value for name, value in (metadata or {}).items()}
+        items, cursor = self._page("listSandboxes", {**query, **labels}, call_timeout=call_timeout)
+        return cast("List[m.Sandbox]", items), cursor
+
+    def list(
+        self,
+        *,
+        metadata: Optional[Mapping[str, str]] = None,
+        call_timeout: Optional[float] = None,
+        **query: Unpack[m.ListSandboxesQuery],
+    ) -> Iterator[m.Sandbox]:
+        """All sandboxes; fetches pages on demand."""
+        while True:
+            items, cursor = self.page(metadata=metadata, call_timeout=call_timeout, **query)
+            for item in items:
+                yield item
+            if cursor is None:
+                return
+            query["cursor"] = cursor
+
+    def extend(
+        self,
+        id: str,
+        ttl: str,
+        *,
+        exact: bool = False,
+        call_timeout: Optional[float] = None,
+    ) -> m.Sandbox:
+        """Moves the end to now + `ttl` when that is later; with `exact`, also when it is earlier."""
+        body = {"ttl": ttl, "exact": exact}
+        answer = self._call("extendSandbox", {"id": id}, body=body, call_timeout=call_timeout)
+        return cast(m.Sandbox, answer)
+
+    def destroy(self, id: str, *, call_timeout: Optional[float] = None) -> m.DestroyResult:
+        """Returns when the sandbox has ended, also if it never existed; `was_there` tells which."""
+        answer = self._call("destroySandbox", {"id": id}, call_timeout=call_timeout)
+        return cast(m.DestroyResult, answer)
+
+    def prune(self, *, call_timeout: Optional[float] = None) -> m.PruneResult:
+        return cast(m.PruneResult, self._call("pruneSandboxes", call_timeout=call_timeout))
+
+    def exec(
+        self,
+        id: str,
+        command: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+        **options: Unpack[ExecOptions],
+    ) -> m.ExecResult:
+        """Waits for the command to end. A non-zero exit is a result; a command that reaches its timeout raises `timeout`."""
+        answer = self._call(
+            "exec",
+            {"id": id},
+            body={**options, "command": command, "stream": False},
+            key=idempotency_key,
+            call_timeout=call_timeout,
+            endless=True,
+        )
+        return cast(m.ExecResult, answer)
+
+    def stream(
+        self,
+        id: str,
+        command: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+        **options: Unpack[ExecOptions],
+    ) -> Iterator[m.ExecLine]:
+        """Yields output up to the `exit` or `error` line. Leaving the loop kills the command."""
+        lines = self._lines(
+            "exec",
+            {"id": id},
+            body={**options, "command": command, "stream": True},
+            key=idempotency_key,
+            call_timeout=call_timeout,
+            silence=True,
+        )
+        for line in lines:
+            yield cast(m.ExecLine, line)
+
+    def logs(self, id: str, *, lines: int = 100, call_timeout: Optional[float] = None) -> List[str]:
+        """The last lines of the console, oldest first."""
+        answer = self._call("sandboxLogs", {"id": id}, query={"lines": lines}, call_timeout=call_timeout)
+        return cast("List[str]", answer)
+
+    def follow_logs(self, id: str, *, lines: int = 100, call_timeout: Optional[float] = None) -> Iterator[str]:
+        """The same, then new lines until the sandbox ends."""
+        query = {"lines": lines, "follow": True}
+        for line in self._lines("sandboxLogs", {"id": id}, query=query, silence=True, call_timeout=call_timeout):
+            yield cast(m.LogLine, line)["line"]
+
+    def preview(
+        self,
+        id: str,
+        port: int,
+        *,
+        ttl: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+    ) -> m.PreviewLink:
+        """A link to `port` for a browser. A signed link expires after `ttl`."""
+        body = {"port": port, **({} if ttl is None else {"ttl": ttl})}
+        answer = self._call("createPreview", {"id": id}, body=body, call_timeout=call_timeout)
+        return cast(m.PreviewLink, answer)
+
+    def events(self, *, call_timeout: Optional[float] = None, **query: Unpack[m.EventsQuery]) -> Iterator[m.Event]:
+        """Each event once, in order. A lost stream is continued after the last event; `follow=False` ends after stored ones."""
+        connected = False
+        pause = 0.5
+        while True:
+            try:
+                response = self._send(
+                    "events", query=cast("dict[str, QueryValue]", query), silence=True, call_timeout=call_timeout
+                )
+                connected = True
+                fields: dict[str, str] = {}
+                try:
+                    for line in text_lines(response, self._connection.origin):
+                        if line != "":
+                            name, _, value = line.partition(":")
+                            fields[name] = value[1:] if value.startswith(" ") else value
+                            continue
+                        if "id" in fields:
+                            query["since"] = int(fields["id"])
+                        if "data" in fields:
+                            pause = 0.5
+                            yield cast(m.Event, json.loads(fields["data"]))
+                        fields = {}
+                finally:
+                    response.close()
+                if query.get("follow") is False:
+                    return
+            except ServiceError as error:
+                lost = isinstance(error, ConnectionLost) or error.code in ("timeout", "unavailable")
+                if not connected or not lost:
+                    raise
+            time.sleep(pause)
+            pause = min(2 * pause, 15.0)
+
+    def fetch(
+        self,
+        id: str,
+        port: int,
+        path: str = "/",
+        *,
+        method: str = "GET",
+        headers: Optional[Mapping[str, str]] = None,
+        content: Optional[Content] = None,
+        call_timeout: Optional[float] = None,
+    ) -> httpx.Response:
+        """HTTP to a port of the sandbox. The answer is that of the program; redirects are not followed."""
+        connection = self._connection
+        url = f"{connection.origin}/{path.removeprefix('/')}"
+        sent = {**(headers or {}), **connection.headers, PORT_HEADER: f"{port}-{id}"}
+
+        def attempt() -> httpx.Response:
+            request = connection.http.build_request(
+                method,
+                url,
+                headers=httpx.Headers(sent, encoding="utf-8"),
+                content=content,
+                timeout=timeout_of(call_timeout or PORT_ANSWER_S),
+            )
+            try:
+                response = connection.http.send(request)
+            except httpx.TransportError as error:
+                raise transport_failure(connection.origin, error) from error
+            if FAILED_HEADER in response.headers:
+                raise answer_failure(connection.origin, response.status_code, response.headers, response.text)
+            return response
+
+        is_once = content is not None and not isinstance(content, (str, bytes))
+        return connection.retried(attempt, is_safe=method in SAFE, is_once=is_once)
+
+    def wait_for_port(self, id: str, port: int, *, call_timeout: float = 60.0) -> None:
+        """Returns when a program answers HTTP on the port; raises `timeout` after `call_timeout` seconds."""
+        end = time.monotonic() + call_timeout
+        pause = 0.05
+        while True:
+            try:
+                self.fetch(id, port, call_timeout=max(0.001, end - time.monotonic()))
+                return
+            except ServiceError as error:
+                if error.status not in (502, 504) and error.code != "timeout":
+                    raise
+                if time.monotonic() + pause >= end:
+                    raise ServiceError(
+                        "timeout",
+                        f"Nothing answers on port {port} of the sandbox. Check that the program runs and listens on this port.",
+                    ) from error
+            time.sleep(pause)
+            pause = min(2 * pause, 1.0)
+
+
+class Sandbox:
+    """One sandbox: the calls of the client without its id. A `with` block destroys it at its end."""
+
+    def __init__(self, client: Client, id: str, record: Optional[m.Sandbox] = None) -> None:
+        self.id = id
+        #: As the server described it last; None for `client.sandbox(id)`.
+        self.record = record
+        self._client = client
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.destroy()
+
+    def refresh(self, *, call_timeout: Optional[float] = None) -> m.Sandbox:
+        self.record = self._client.get(self.id, call_timeout=call_timeout)
+        return self.record
+
+    def extend(self, ttl: str, *, exact: bool = False, call_timeout: Optional[float] = None) -> m.Sandbox:
+        """Moves the end to now + `ttl` when that is later; with `exact`, also when it is earlier."""
+        self.record = self._client.extend(self.id, ttl, exact=exact, call_timeout=call_timeout)
+        return self.record
+
+    def exec(
+        self,
+        command: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+        **options: Unpack[ExecOptions],
+    ) -> m.ExecResult:
+        """Waits for the command to end. A non-zero exit is a result; a command that reaches its timeout raises `timeout`."""
+        return self._client.exec(self.id, command, idempotency_key=idempotency_key, call_timeout=call_timeout, **options)
+
+    def stream(
+        self,
+        command: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+        **options: Unpack[ExecOptions],
+    ) -> Iterator[m.ExecLine]:
+        """Yields output up to the `exit` or `error` line. Leaving the loop kills the command."""
+        return self._client.stream(self.id, command, idempotency_key=idempotency_key, call_timeout=call_timeout, **options)
+
+    def detach(
+        self,
+        command: str,
+        *,
+        idempotency_key: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+        **options: Unpack[ExecOptions],
+    ) -> str:
+        """Starts a background command; its id is for `client.execs`."""
+        return self._client.execs.detach(
+            self.id, command, idempotency_key=idempotency_key, call_timeout=call_timeout, **options
+        )
+
+    def read(self, path: str, *, call_timeout: Optional[float] = None) -> bytes:
+        """The complete file. `client.files` has the other calls."""
+        return self._client.files.read(self.id, path, call_timeout=call_timeout)
+
+    def write(
+        self,
+        path: str,
+        content: Content,
+        *,
+        mode: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+    ) -> m.FileWritten:
+        """Creates parent folders."""
+        return self._client.files.write(self.id, path, content, mode=mode, call_timeout=call_timeout)
+
+    def logs(self, *, lines: int = 100, call_timeout: Optional[float] = None) -> List[str]:
+        """The last lines of the console, oldest first."""
+        return self._client.logs(self.id, lines=lines, call_timeout=call_timeout)
+
+    def preview(self, port: int, *, ttl: Optional[str] = None, call_timeout: Optional[float] = None) -> m.PreviewLink:
+        """A link to `port` for a browser."""
+        return self._client.preview(self.id, port, ttl=ttl, call_timeout=call_timeout)
+
+    def fetch(
+        self,
+        port: int,
+        path: str = "/",
+        *,
+        method: str = "GET",
+        headers: Optional[Mapping[str, str]] = None,
+        content: Optional[Content] = None,
+        call_timeout: Optional[float] = None,
+    ) -> httpx.Response:
+        """HTTP to `port`. The answer is that of the program; redirects are not followed."""
+        return self._client.fetch(
+            self.id,
+            port,
+            path,
+            method=method,
+            headers=headers,
+            content=content,
+            call_timeout=call_timeout,
+        )
+
+    def wait_for_port(self, port: int, *, call_timeout: float = 60.0) -> None:
+        """Returns when a program answers HTTP on `port`; raises `timeout` after `call_timeout` seconds."""
+        self._client.wait_for_port(self.id, port, call_timeout=call_timeout)
+
+    def destroy(self, *, call_timeout: Optional[float] = None) -> m.DestroyResult:
+        """Returns when it has ended, also if it had ended before."""
+        return self._client.destroy(self.id, call_timeout=call_timeout)

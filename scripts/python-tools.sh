@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Installs what builds and checks the Python client from PyPI into `.cache/python-client`, a Python environment of its own. Does
+# nothing when the pinned versions are there. Needs python3 with venv, and the network the first time.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tools='build==1.6.1 hatchling==1.33.0 httpx==0.28.1 mypy==2.4.1 pyright==1.1.414 ruff==0.17.6'
+folder="$PWD/.cache/python-client"
+mkdir -p "$PWD/.cache"
+exec 9>"$PWD/.cache/python-client.lock"
+flock 9
+[ "$(cat "$folder/version" 2>/dev/null)" = "$tools" ] && exit 0
+
+rm -rf "$folder"
+python3 -m venv "$folder"
+# shellcheck disable=SC2086 # a list of packages
+"$folder/bin/pip" install --quiet --disable-pip-version-check --retries 2 --timeout 15 $tools
+echo "$tools" >"$folder/version"
