@@ -9,30 +9,30 @@ import { ClientPart } from './client-part.ts';
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
 export class AdminClient extends ClientPart {
-  providers({ signal }: CallTerms = {}): Promise<ProviderItem[]> {
-    return this.call('adminListProviders', { signal });
+  providers(terms: CallTerms = {}): Promise<ProviderItem[]> {
+    return this.call('adminListProviders', { ...terms });
   }
 
-  provider(name: string, { signal }: CallTerms = {}): Promise<ProviderDetail> {
-    return this.call('adminGetProvider', { params: { name }, signal });
+  provider(name: string, terms: CallTerms = {}): Promise<ProviderDetail> {
+    return this.call('adminGetProvider', { params: { name }, ...terms });
   }
 
   /** Checks all providers now. */
-  testProviders({ signal }: CallTerms = {}): Promise<ProviderTests> {
-    return this.call('testProviders', { signal });
+  testProviders(terms: CallTerms = {}): Promise<ProviderTests> {
+    return this.call('testProviders', { ...terms });
   }
 
-  metrics({ signal }: CallTerms = {}): Promise<MetricsBody> {
-    return this.call('adminMetrics', { signal });
+  metrics(terms: CallTerms = {}): Promise<MetricsBody> {
+    return this.call('adminMetrics', { ...terms });
   }
 
   /** The metrics in the Prometheus text format. */
-  async metricsText({ signal }: CallTerms = {}): Promise<string> {
-    return readText(await this.send('adminMetricsText', { signal }), { limit: MAX_TEXT_BYTES });
+  async metricsText(terms: CallTerms = {}): Promise<string> {
+    return readText(await this.send('adminMetricsText', { ...terms }), { limit: MAX_TEXT_BYTES });
   }
 
-  diagnostics(query: DiagnosticsQuery = {}, { signal }: CallTerms = {}): Promise<Diagnostics> {
-    return this.call('adminDiagnostics', { query, signal });
+  diagnostics(query: DiagnosticsQuery = {}, terms: CallTerms = {}): Promise<Diagnostics> {
+    return this.call('adminDiagnostics', { query, ...terms });
   }
 
   /** One page, newest first. */
@@ -48,9 +48,9 @@ export class AdminClient extends ClientPart {
   /** One page as CSV with a header line. */
   async auditCsvPage(
     query: AuditQuery = {},
-    { signal }: CallTerms = {},
+    terms: CallTerms = {},
   ): Promise<{ csv: string; next_cursor?: string }> {
-    const answer = await this.send('listAudit', { query: { ...query, format: 'csv' }, signal });
+    const answer = await this.send('listAudit', { query: { ...query, format: 'csv' }, ...terms });
     return { csv: await readText(answer, { limit: MAX_TEXT_BYTES }), ...nextOf(answer) };
   }
 }

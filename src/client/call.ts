@@ -3,10 +3,11 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { ByteBlocks } from '../domain/byte-blocks.ts';
-import { ERROR_TABLE, ServiceError } from '../domain/errors.ts';
+import { ServiceError } from '../domain/errors.ts';
 import { JsonFault, JsonStructure, type StructureLimits } from '../domain/json-structure.ts';
+import { realClock } from '../host/clock.ts';
 import { API_PREFIX, operationOf, type RouteId } from '../http/paths.ts';
-import type { ErrorCode } from '../schema/error.ts';
+import { type Address, answerFailure, serverAt, transportFailure, unexpectedAnswer } from './failures.ts';
 import { type RetryTerms, retried } from './retry.ts';
 
 export interface Connection extends Address {
@@ -24,7 +25,15 @@ export interface Connection extends Address {
 /** The last argument of every call. */
 export interface CallTerms {
   signal?: AbortSignal | undefined;
+  /** Until the answer begins, retries included; rejects with `timeout`. */
+  timeoutMs?: number | undefined;
 }
+
+/** The terms alone; an absent timeout leaves that of the call. */
+export const callTerms = ({ signal, timeoutMs }: CallTerms): Pick<CallOptions, 'signal' | 'timeoutMs'> => ({
+  signal,
+  ...(timeoutMs !== undefined && { timeoutMs }),
+});
 
 export interface ExecTerms extends CallTerms {
   /** For 24 h the same key and request are one command. */
@@ -33,23 +42,16 @@ export interface ExecTerms extends CallTerms {
 
 /** The signal, and the header of the key. */
 export function keyedTerms({
-  signal,
   idempotencyKey: key,
-}: ExecTerms): Pick<CallOptions, 'signal' | 'headers'> {
-  return { signal, ...(key !== undefined && { headers: { 'idempotency-key': key } }) };
+  ...terms
+}: ExecTerms): Pick<CallOptions, 'signal' | 'timeoutMs' | 'headers'> {
+  return { ...callTerms(terms), ...(key !== undefined && { headers: { 'idempotency-key': key } }) };
 }
 
 /** Some calls also accept a signal alone, for compatibility. */
 export function termsOf<T extends CallTerms>(given: T | AbortSignal | undefined): Partial<T> & CallTerms {
   if (given instanceof AbortSignal) return { signal: given } as Partial<T> & CallTerms;
   return given ?? ({} as Partial<T> & CallTerms);
-}
-
-/** The server's address, for requests and error messages. */
-export interface Address {
-  origin: string;
-  /** The source of the address, such as `from SVC_SERVER`. */
-  from?: string | undefined;
 }
 
 type Query = Record<string, string | number | boolean | undefined>;
@@ -63,8 +65,8 @@ export interface CallOptions {
   bytes?: string | Uint8Array | Readable | (() => Readable | Promise<Readable>);
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
-  /** Time until the response starts; 0 waits forever. */
-  timeoutMs?: number;
+  /** Time until the response starts, with all retries; 0 waits forever. */
+  timeoutMs?: number | undefined;
 }
 
 export type ClientAnswer = Dispatcher.ResponseData<Address>;
@@ -83,7 +85,28 @@ export function send(connection: Connection, id: RouteId, options: CallOptions =
   const isOnce = typeof options.bytes === 'object' && !(options.bytes instanceof Uint8Array);
   const isSafe = SAFE.has(operationOf(id).method) || options.headers?.['idempotency-key'] !== undefined;
   const terms = isOnce ? undefined : connection.retry;
-  return retried(terms, { isSafe, signal: options.signal }, () => sendOnce(connection, id, options));
+  const sent = (signal?: AbortSignal) =>
+    retried(terms, { isSafe, signal }, () => sendOnce(connection, id, { ...options, signal }));
+  return options.timeoutMs
+    ? within(options.timeoutMs, connection, options.signal, sent)
+    : sent(options.signal);
+}
+
+/** Rejects with `timeout` when `run` takes longer. The signal serves the body of the answer, too. */
+async function within<T>(
+  ms: number,
+  address: Address,
+  signal: AbortSignal | undefined,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const timer = new AbortController();
+  const late = new ServiceError('timeout', `${serverAt(address)} did not answer in time.`);
+  const alarm = realClock().after(ms, () => timer.abort(late));
+  try {
+    return await run(signal ? AbortSignal.any([signal, timer.signal]) : timer.signal);
+  } finally {
+    alarm.cancel();
+  }
 }
 
 const SPAWNS: readonly RouteId[] = ['spawnSandbox', 'spawnTemplate'];
@@ -104,7 +127,7 @@ async function sendOnce(connection: Connection, id: RouteId, options: CallOption
       path: `${API_PREFIX}${fill(path, options.params)}${queryText(options.query)}`,
       headers: { ...connection.headers, ...type, ...options.headers },
       body,
-      headersTimeout: options.timeoutMs ?? timeoutOf(connection, id),
+      headersTimeout: options.timeoutMs === undefined ? timeoutOf(connection, id) : 0,
       signal: options.signal ?? null,
     } as Dispatcher.RequestOptions<Address>);
   } catch (error) {
@@ -194,95 +217,11 @@ function queryText(query: Query = {}): string {
   return `?${entries.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`).join('&')}`;
 }
 
-async function failureFrom(answer: ClientAnswer): Promise<ServiceError> {
+export async function failureFrom(answer: ClientAnswer): Promise<ServiceError> {
   const terms = { limit: MAX_ERROR_BYTES, structure: ERROR_STRUCTURE };
   const text = await readText(answer, terms).catch(() => '');
   return answerFailure(text, answer.opaque, {
     status: answer.statusCode,
     retryAfter: Number(answer.headers['retry-after']),
-  });
-}
-
-interface AnswerFacts {
-  status?: number | undefined;
-  /** Seconds; NaN where the server names no time. */
-  retryAfter?: number;
-  /** For a text that does not hold it. */
-  requestId?: string | undefined;
-}
-
-/** The failure in the JSON text of an answer, with the server's message. */
-export function answerFailure(
-  text: string,
-  address: Address,
-  { status, retryAfter = Number.NaN, requestId }: AnswerFacts = {},
-): ServiceError {
-  const { code, message, details, request_id = requestId } = parse(text);
-  const isKnown = typeof code === 'string' && Object.hasOwn(ERROR_TABLE, code);
-  if (!isKnown || typeof message !== 'string') return unexpectedAnswer(undefined, address, status);
-  return new ServiceError(code as ErrorCode, message, {
-    ...(status !== undefined && { status }),
-    ...(code === 'unauthorized' && { hint: 'api_key' }),
-    details: { ...(details as object | undefined), ...(request_id ? { request_id } : {}) },
-    ...(Number.isFinite(retryAfter) && { retryAfterMs: retryAfter * 1000 }),
-  });
-}
-
-function parse(text: string): Record<string, unknown> {
-  try {
-    return (JSON.parse(text) ?? {}) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
-}
-
-function unexpectedAnswer(cause: unknown, address: Address, status?: number): ServiceError {
-  const what = status === undefined ? 'an answer' : `status ${status}`;
-  return new ServiceError('internal', `${serverAt(address)} sent ${what} that does not come from this API.`, {
-    cause,
-    remedy: `Check that ${address.origin}${sourceSuffix(address)} is the address of svc.`,
-  });
-}
-
-const serverAt = ({ origin }: Address) => `The server at ${origin}`;
-const sourceSuffix = ({ from }: Address) => (from === undefined ? '' : ` (${from})`);
-
-/** Reasons for failed connections by system error code. */
-const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'the host name has no address',
-  EAI_AGAIN: 'the host name lookup failed',
-  ECONNRESET: 'the other side closed it',
-  EPIPE: 'the other side closed it',
-  UND_ERR_SOCKET: 'the other side closed it',
-  ETIMEDOUT: 'it timed out',
-  UND_ERR_CONNECT_TIMEOUT: 'it timed out',
-  EHOSTUNREACH: 'there is no route to the host',
-  ENETUNREACH: 'there is no route to the host',
-  EPROTO: 'the server does not use TLS',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not use TLS',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the server does not use TLS',
-};
-
-/** A transport error as a ServiceError. An abort by the caller keeps the caller's own reason. */
-export function transportFailure(error: unknown, address: Address, signal?: AbortSignal): unknown {
-  if (error instanceof ServiceError) return error;
-  if (signal?.aborted) return signal.reason;
-  const code = String((error as { code?: unknown } | null)?.code);
-  const { origin } = address;
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    return new ServiceError('timeout', `${serverAt(address)} did not answer in time.`, { cause: error });
-  }
-  if (code === 'ECONNREFUSED' || code === 'ENOENT') {
-    return new ServiceError('unavailable', `No server answers at ${origin}${sourceSuffix(address)}.`, {
-      cause: error,
-      hint: 'server_address',
-      remedy: 'Start the server: svc serve',
-    });
-  }
-  const why = CONNECTION_ERRORS[code];
-  const words = `The connection to ${origin}${sourceSuffix(address)} failed${why === undefined ? '' : `: ${why}`}.`;
-  return new ServiceError('unavailable', words, {
-    cause: error,
-    remedy: 'Check the address, and that the server is running.',
   });
 }

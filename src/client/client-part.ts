@@ -36,9 +36,9 @@ export abstract class ClientPart {
   protected async listPage<T>(
     id: RouteId,
     query: NonNullable<CallOptions['query']>,
-    { signal }: CallTerms,
+    terms: CallTerms,
   ): Promise<[T[], { next_cursor?: string }]> {
-    const answer = await this.send(id, { query, signal });
-    return [await readJson<T[]>(answer, signal), nextOf(answer)];
+    const answer = await this.send(id, { query, ...terms });
+    return [await readJson<T[]>(answer, terms.signal), nextOf(answer)];
   }
 }

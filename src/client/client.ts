@@ -5,7 +5,7 @@ import { realClock } from '../host/clock.ts';
 import type { RouteId } from '../http/paths.ts';
 import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
-import type { ExecLine, ExecRequest, ExecResult, LogLine } from '../schema/exec.ts';
+import type { ExecRequest, ExecResult, LogLine } from '../schema/exec.ts';
 import type { PreviewLink } from '../schema/preview.ts';
 import type {
   DestroyResult,
@@ -19,6 +19,7 @@ import {
   type CallOptions,
   type CallTerms,
   type Connection,
+  callTerms,
   type ExecTerms,
   keyedTerms,
   nextOf,
@@ -31,11 +32,15 @@ import { type ClientOptions, connectionTo } from './connection.ts';
 import { CredentialsClient } from './credentials.ts';
 import { EgressClient } from './egress.ts';
 import { followEvents } from './events.ts';
+import type { ExecLine } from './exec-line.ts';
 import { ExecsClient } from './execs.ts';
 import { FilesClient } from './files.ts';
+import { ImagesClient } from './images.ts';
 import { KeysClient } from './keys.ts';
 import { followedLines, jsonLines } from './lines.ts';
+import { fetchPort, type PortRequest, waitForPort } from './ports.ts';
 import { QuotasClient } from './quotas.ts';
+import { Sandbox as SandboxHandle } from './sandbox.ts';
 import type { ExecSocket, SocketRequest } from './socket.ts';
 import { SystemClient, WorkersClient } from './system.ts';
 import { TemplatesClient } from './templates.ts';
@@ -58,6 +63,7 @@ export class Client {
   readonly execs: ExecsClient;
   /** Egress policies. */
   readonly egress: EgressClient;
+  readonly images: ImagesClient;
   readonly system: SystemClient;
   readonly admin: AdminClient;
   /** Named keys. */
@@ -77,6 +83,7 @@ export class Client {
     this.quotas = new QuotasClient(this.#connection);
     this.execs = new ExecsClient(this.#connection);
     this.egress = new EgressClient(this.#connection);
+    this.images = new ImagesClient(this.#connection);
     this.system = new SystemClient(this.#connection);
     this.admin = new AdminClient(this.#connection);
     this.keys = new KeysClient(this.#connection);
@@ -89,19 +96,30 @@ export class Client {
     return this.#call('spawnSandbox', { json: request, ...keyedTerms(terms) });
   }
 
-  /** Checks whether a spawn would be admitted now. Creates nothing. */
-  admission(request: SpawnRequest = {}, { signal }: CallTerms = {}): Promise<AdmissionDecision> {
-    return this.#call('admitSandbox', { json: request, signal });
+  /** Spawns a sandbox as an object, which `await using` destroys. */
+  async create(request: SpawnRequest = {}, terms: ExecTerms = {}): Promise<SandboxHandle> {
+    const record = await this.spawn(request, terms);
+    return new SandboxHandle(this, record.id, record);
   }
 
-  get(id: string, { signal }: CallTerms = {}): Promise<Sandbox> {
-    return this.#call('getSandbox', { params: { id }, signal });
+  /** A sandbox that exists, as an object. Sends nothing. */
+  sandbox(id: string): SandboxHandle {
+    return new SandboxHandle(this, id);
+  }
+
+  /** Checks whether a spawn would be admitted now. Creates nothing. */
+  admission(request: SpawnRequest = {}, terms: CallTerms = {}): Promise<AdmissionDecision> {
+    return this.#call('admitSandbox', { json: request, ...terms });
+  }
+
+  get(id: string, terms: CallTerms = {}): Promise<Sandbox> {
+    return this.#call('getSandbox', { params: { id }, ...terms });
   }
 
   /** One page, newest first. */
-  async page(query: ListQuery = {}, { signal }: CallTerms = {}): Promise<SandboxPage> {
-    const answer = await send(this.#connection, 'listSandboxes', { query, signal });
-    return { sandboxes: await readJson<Sandbox[]>(answer, signal), ...nextOf(answer) };
+  async page(query: ListQuery = {}, terms: CallTerms = {}): Promise<SandboxPage> {
+    const answer = await send(this.#connection, 'listSandboxes', { query, ...terms });
+    return { sandboxes: await readJson<Sandbox[]>(answer, terms.signal), ...nextOf(answer) };
   }
 
   /** All sandboxes; fetches pages on demand. */
@@ -125,18 +143,22 @@ export class Client {
   }
 
   /** Resolves when the sandbox has ended, also if it never existed; `was_there` tells which. */
-  destroy(id: string, { signal }: CallTerms = {}): Promise<DestroyResult> {
-    return this.#call('destroySandbox', { params: { id }, signal });
+  destroy(id: string, terms: CallTerms = {}): Promise<DestroyResult> {
+    return this.#call('destroySandbox', { params: { id }, ...terms });
   }
 
   /** Moves the end to now + `ttl` when that is later; with `exact`, also when it is earlier. */
-  extend(id: string, ttl: string, { exact, signal }: CallTerms & { exact?: boolean } = {}): Promise<Sandbox> {
+  extend(
+    id: string,
+    ttl: string,
+    { exact, ...terms }: CallTerms & { exact?: boolean } = {},
+  ): Promise<Sandbox> {
     const json = { ttl, ...(exact !== undefined && { exact }) };
-    return this.#call('extendSandbox', { params: { id }, json, signal });
+    return this.#call('extendSandbox', { params: { id }, json, ...terms });
   }
 
-  prune({ signal }: CallTerms = {}): Promise<PruneResult> {
-    return this.#call('pruneSandboxes', { signal });
+  prune(terms: CallTerms = {}): Promise<PruneResult> {
+    return this.#call('pruneSandboxes', { ...terms });
   }
 
   /**
@@ -164,20 +186,30 @@ export class Client {
   }
 
   /** The last lines of the console, oldest first. */
-  logs(id: string, lines = 100, { signal }: CallTerms = {}): Promise<string[]> {
-    return this.#call('sandboxLogs', { params: { id }, query: { lines }, signal });
+  logs(id: string, lines = 100, terms: CallTerms = {}): Promise<string[]> {
+    return this.#call('sandboxLogs', { params: { id }, query: { lines }, ...terms });
   }
 
   /** The same, then new lines until the sandbox ends or the client is closed. */
   async *followLogs(id: string, lines = 100, terms?: CallTerms | AbortSignal): AsyncGenerator<string> {
-    const call = { params: { id }, query: { lines, follow: true }, signal: termsOf(terms).signal };
+    const call = { params: { id }, query: { lines, follow: true }, ...callTerms(termsOf(terms)) };
     for await (const { line } of followedLines<LogLine>(this.#connection, 'sandboxLogs', call)) yield line;
   }
 
   /** A link to `port` of the sandbox. A signed link expires after `ttl`. */
-  preview(id: string, port: number, ttl?: string, { signal }: CallTerms = {}): Promise<PreviewLink> {
+  preview(id: string, port: number, ttl?: string, terms: CallTerms = {}): Promise<PreviewLink> {
     const json = { port, ...(ttl !== undefined && { ttl }) };
-    return this.#call('createPreview', { params: { id }, json, signal });
+    return this.#call('createPreview', { params: { id }, json, ...terms });
+  }
+
+  /** HTTP to a port of the sandbox. The answer is that of the program; redirects are not followed. */
+  fetch(id: string, port: number, path = '/', request: PortRequest = {}): Promise<Response> {
+    return fetchPort(this.#connection, { id, port }, path, request);
+  }
+
+  /** Resolves when a program answers HTTP on the port; rejects with `timeout` after 60 s unless `timeoutMs` is given. */
+  waitForPort(id: string, port: number, terms: CallTerms = {}): Promise<void> {
+    return waitForPort(this.#connection, { id, port }, terms);
   }
 
   /**

@@ -1,7 +1,8 @@
 // Detached commands: they outlive the call, the client and the server.
-import type { ExecDetached, ExecItem, ExecLine, ExecOutputQuery, ExecRequest } from '../schema/exec.ts';
-import { type CallTerms, type ExecTerms, keyedTerms, termsOf } from './call.ts';
+import type { ExecDetached, ExecItem, ExecOutputQuery, ExecRequest } from '../schema/exec.ts';
+import { type CallTerms, callTerms, type ExecTerms, keyedTerms, termsOf } from './call.ts';
 import { ClientPart } from './client-part.ts';
+import type { ExecLine } from './exec-line.ts';
 
 export class ExecsClient extends ClientPart {
   /** Resolves with the id of the running command. */
@@ -11,12 +12,12 @@ export class ExecsClient extends ClientPart {
   }
 
   /** Newest first. */
-  list(id: string, { signal }: CallTerms = {}): Promise<ExecItem[]> {
-    return this.call('listExecs', { params: { id }, signal });
+  list(id: string, terms: CallTerms = {}): Promise<ExecItem[]> {
+    return this.call('listExecs', { params: { id }, ...terms });
   }
 
-  get(id: string, exec_id: string, { signal }: CallTerms = {}): Promise<ExecItem> {
-    return this.call('getExec', { params: { id, exec_id }, signal });
+  get(id: string, exec_id: string, terms: CallTerms = {}): Promise<ExecItem> {
+    return this.call('getExec', { params: { id, exec_id }, ...terms });
   }
 
   /** The kept output of a detached command, then new output if `follow`. Leaving the loop leaves the command running. */
@@ -26,13 +27,13 @@ export class ExecsClient extends ClientPart {
     query: ExecOutputQuery = {},
     terms?: CallTerms | AbortSignal,
   ): AsyncGenerator<ExecLine> {
-    const call = { params: { id, exec_id }, query, signal: termsOf(terms).signal };
+    const call = { params: { id, exec_id }, query, ...callTerms(termsOf(terms)) };
     yield* this.follow<ExecLine>('execOutput', call);
   }
 
   /** `name` is a signal such as SIGTERM. */
-  async signal(id: string, exec_id: string, name: string, { signal }: CallTerms = {}): Promise<void> {
-    const call = { params: { id, exec_id }, json: { signal: name }, signal };
+  async signal(id: string, exec_id: string, name: string, terms: CallTerms = {}): Promise<void> {
+    const call = { params: { id, exec_id }, json: { signal: name }, ...terms };
     await this.call('signalExec', call);
   }
 }

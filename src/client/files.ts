@@ -2,8 +2,9 @@
 import { PassThrough, type Readable } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
-import { type CallTerms, type ClientAnswer, transportFailure } from './call.ts';
+import { type CallTerms, type ClientAnswer, callTerms } from './call.ts';
 import { ClientPart } from './client-part.ts';
+import { transportFailure } from './failures.ts';
 
 /** Content of a file. A stream can be sent once; a function that creates one allows retries. */
 export type Content = string | Uint8Array | Readable | (() => Readable | Promise<Readable>);
@@ -22,7 +23,7 @@ export class FilesClient extends ClientPart {
     const answer = await this.send('readFile', {
       params: { id },
       query: { path: absolute(path) },
-      signal: options.signal,
+      ...callTerms(options),
       ...(options.range !== undefined && { headers: { range: options.range } }),
     });
     const length = Number(answer.headers['content-length'] ?? Number.NaN);
@@ -46,59 +47,59 @@ export class FilesClient extends ClientPart {
       params: { id, path: absolute(path).slice(1) },
       query: { mode: options.mode },
       bytes: content,
-      signal: options.signal,
       timeoutMs: 0,
+      ...callTerms(options),
     });
   }
 
-  stat(id: string, path: string, { signal }: CallTerms = {}): Promise<FileInfo> {
+  stat(id: string, path: string, terms: CallTerms = {}): Promise<FileInfo> {
     return this.call('statFile', {
       params: { id },
       query: { path: absolute(path) },
-      signal,
+      ...terms,
     });
   }
 
-  list(id: string, path = '/', depth = 1, { signal }: CallTerms = {}): Promise<FileInfo[]> {
+  list(id: string, path = '/', depth = 1, terms: CallTerms = {}): Promise<FileInfo[]> {
     return this.call('listFiles', {
       params: { id },
       query: { path: absolute(path), depth },
-      signal,
+      ...terms,
     });
   }
 
-  glob(id: string, pattern: string, { signal }: CallTerms = {}): Promise<string[]> {
+  glob(id: string, pattern: string, terms: CallTerms = {}): Promise<string[]> {
     return this.call('globFiles', {
       params: { id },
       query: { pattern: absolute(pattern) },
-      signal,
+      ...terms,
     });
   }
 
-  async move(id: string, old_path: string, new_path: string, { signal }: CallTerms = {}): Promise<void> {
+  async move(id: string, old_path: string, new_path: string, terms: CallTerms = {}): Promise<void> {
     const json = { old_path: absolute(old_path), new_path: absolute(new_path) };
-    await this.call('moveFile', { params: { id }, json, signal });
+    await this.call('moveFile', { params: { id }, json, ...terms });
   }
 
-  async chmod(id: string, path: string, mode: string, { signal }: CallTerms = {}): Promise<void> {
+  async chmod(id: string, path: string, mode: string, terms: CallTerms = {}): Promise<void> {
     const json = { path: absolute(path), mode };
-    await this.call('chmodFile', { params: { id }, json, signal });
+    await this.call('chmodFile', { params: { id }, json, ...terms });
   }
 
   async mkdir(
     id: string,
     path: string,
-    { signal, ...options }: CallTerms & { mode?: string; parents?: boolean } = {},
+    { signal, timeoutMs, ...options }: CallTerms & { mode?: string; parents?: boolean } = {},
   ): Promise<void> {
     const json = { path: absolute(path), ...options };
-    await this.call('makeDirectory', { params: { id }, json, signal });
+    await this.call('makeDirectory', { params: { id }, json, ...callTerms({ signal, timeoutMs }) });
   }
 
   async remove(id: string, path: string, options: CallTerms & { recursive?: boolean } = {}): Promise<void> {
     await this.call('removeFile', {
       params: { id },
       query: { path: absolute(path), recursive: options.recursive },
-      signal: options.signal,
+      ...callTerms(options),
     });
   }
 }

@@ -10,18 +10,18 @@ export class KeysClient {
   }
 
   /** The answer alone holds the key, as `secret`. A repeat is a conflict, because the name is in use. */
-  create(request: KeyCreate, { signal }: CallTerms = {}): Promise<KeyWithSecret> {
-    return sendForJson(this.#connection, 'createKey', { json: request, signal });
+  create(request: KeyCreate, terms: CallTerms = {}): Promise<KeyWithSecret> {
+    return sendForJson(this.#connection, 'createKey', { json: request, ...terms });
   }
 
   /** One page, newest first. */
   async page(
     query: KeyListQuery = {},
-    { signal }: CallTerms = {},
+    terms: CallTerms = {},
   ): Promise<{ keys: Key[]; next_cursor?: string }> {
-    const answer = await send(this.#connection, 'listKeys', { query, signal });
+    const answer = await send(this.#connection, 'listKeys', { query, ...terms });
     const next = answer.headers['x-next-cursor'];
-    const keys = await readJson<Key[]>(answer, signal);
+    const keys = await readJson<Key[]>(answer, terms.signal);
     return typeof next === 'string' ? { keys, next_cursor: next } : { keys };
   }
 
@@ -36,17 +36,17 @@ export class KeysClient {
     return all;
   }
 
-  get(key: string, { signal }: CallTerms = {}): Promise<Key> {
-    return sendForJson(this.#connection, 'getKey', { params: { key }, signal });
+  get(key: string, terms: CallTerms = {}): Promise<Key> {
+    return sendForJson(this.#connection, 'getKey', { params: { key }, ...terms });
   }
 
   /** The answer alone holds the new key, as `secret`. The previous key stays valid for the overlap, 24h by default. */
-  rotate(key: string, request: KeyRotate = {}, { signal }: CallTerms = {}): Promise<KeyWithSecret> {
-    return sendForJson(this.#connection, 'rotateKey', { params: { key }, json: request, signal });
+  rotate(key: string, request: KeyRotate = {}, terms: CallTerms = {}): Promise<KeyWithSecret> {
+    return sendForJson(this.#connection, 'rotateKey', { params: { key }, json: request, ...terms });
   }
 
   /** The key ends within 2 s, with the streams and terminals that it opened. */
-  revoke(key: string, { signal }: CallTerms = {}): Promise<Key> {
-    return sendForJson(this.#connection, 'revokeKey', { params: { key }, signal });
+  revoke(key: string, terms: CallTerms = {}): Promise<Key> {
+    return sendForJson(this.#connection, 'revokeKey', { params: { key }, ...terms });
   }
 }

@@ -3,7 +3,8 @@ import { byteLines } from '../domain/byte-lines.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { type JsonLineFormat, readJsonLine } from '../domain/json-lines.ts';
 import type { RouteId } from '../http/paths.ts';
-import { type CallOptions, type ClientAnswer, type Connection, send, transportFailure } from './call.ts';
+import { type CallOptions, type ClientAnswer, type Connection, send } from './call.ts';
+import { transportFailure } from './failures.ts';
 
 const FORMAT: JsonLineFormat<unknown> = {
   /** Far above 64 KiB of output with every byte escaped. */

@@ -1,11 +1,11 @@
-// The exports of `svc/client`. Only names in this file are public. The only file that re-exports.
+// The exports of `svc/client`. Only names in this file are public. `scoped-package.ts` has those of `@svc-sandbox/client`.
 export { ServiceError } from '../domain/errors.ts';
 export type { AdmissionDecision } from '../schema/admission.ts';
 export type { AuditQuery, AuditRecord } from '../schema/audit.ts';
 export type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
 export type { ErrorCode } from '../schema/error.ts';
 export type { Event, EventQuery, EventType } from '../schema/event.ts';
-export type { ExecItem, ExecLine, ExecOutputQuery, ExecRequest, ExecResult } from '../schema/exec.ts';
+export type { ExecItem, ExecOutputQuery, ExecRequest, ExecResult } from '../schema/exec.ts';
 export type { FileInfo, FileWritten } from '../schema/file.ts';
 export type { PoolStatus } from '../schema/pool.ts';
 export type { PreviewLink } from '../schema/preview.ts';
@@ -21,7 +21,9 @@ export type {
   TemplateSpawn,
   TemplateUpdate,
 } from '../schema/template.ts';
+export type { CallTerms, ExecTerms } from './call.ts';
 export { Client, type ListQuery, type SandboxPage } from './client.ts';
 export type { ClientOptions } from './connection.ts';
+export type { ExecLine } from './exec-line.ts';
 export type { Content, ReadFile } from './files.ts';
 export type { ExecEvent, ExecSocket, SocketRequest } from './socket.ts';

@@ -26,29 +26,29 @@ export class QuotasClient extends ClientPart {
   }
 
   /** Rejects for the owner `summary`, whose path is that of the summary. */
-  async get(owner_id: string, { signal }: CallTerms = {}): Promise<Quota> {
+  async get(owner_id: string, terms: CallTerms = {}): Promise<Quota> {
     if (owner_id.trim() === 'summary')
       throw new ServiceError('bad_request', 'The owner summary cannot have a quota.', {
         remedy: 'The name is reserved; the defaults apply to this owner.',
       });
-    return this.call('getQuota', { params: { owner_id }, signal });
+    return this.call('getQuota', { params: { owner_id }, ...terms });
   }
 
   /** Replaces the quota; omitted limits inherit the defaults. */
-  set(owner_id: string, quota: QuotaRequest, { signal }: CallTerms = {}): Promise<Quota> {
-    return this.call('putQuota', { params: { owner_id }, json: quota, signal });
+  set(owner_id: string, quota: QuotaRequest, terms: CallTerms = {}): Promise<Quota> {
+    return this.call('putQuota', { params: { owner_id }, json: quota, ...terms });
   }
 
-  async delete(owner_id: string, { signal }: CallTerms = {}): Promise<void> {
-    await this.call('deleteQuota', { params: { owner_id }, signal });
+  async delete(owner_id: string, terms: CallTerms = {}): Promise<void> {
+    await this.call('deleteQuota', { params: { owner_id }, ...terms });
   }
 
   /** Usage and effective limits of the owner. */
-  usage(owner_id: string, { signal }: CallTerms = {}): Promise<QuotaUsage> {
-    return this.call('quotaUsage', { params: { owner_id }, signal });
+  usage(owner_id: string, terms: CallTerms = {}): Promise<QuotaUsage> {
+    return this.call('quotaUsage', { params: { owner_id }, ...terms });
   }
 
-  summary({ signal }: CallTerms = {}): Promise<QuotaSummary> {
-    return this.call('quotaSummary', { signal });
+  summary(terms: CallTerms = {}): Promise<QuotaSummary> {
+    return this.call('quotaSummary', { ...terms });
   }
 }

@@ -1,4 +1,5 @@
-// Retries calls that the server refused temporarily with a Retry-After, if repeating them is safe.
+// Repeats calls that the server refused temporarily with a Retry-After, and calls whose connection was lost, if repeating
+// them is safe.
 import { ServiceError } from '../domain/errors.ts';
 import { realClock } from '../host/clock.ts';
 
@@ -10,6 +11,8 @@ export interface RetryTerms {
 }
 
 export const RETRY: RetryTerms = { attempts: 10, totalMs: 120_000 };
+/** Pauses after lost connections: a server that restarts is back within these, or the caller decides. */
+const LOST_PAUSES_MS = [100, 300, 900];
 
 export interface Repeatable {
   /** The call is idempotent. */
@@ -25,12 +28,15 @@ export async function retried<T>(
 ): Promise<T> {
   const clock = realClock();
   const end = clock.monotonic() + (terms?.totalMs ?? 0);
+  let losses = 0;
   for (let left = terms?.attempts ?? 1; ; left -= 1) {
     try {
       return await attempt();
     } catch (error) {
-      const pause = left > 1 ? pauseAfter(error, isSafe) : undefined;
-      if (pause === undefined || clock.monotonic() + pause > end) throw error;
+      const isLost = isSafe && isLostConnection(error, losses);
+      const pause = isLost ? LOST_PAUSES_MS[losses] : pauseAfter(error, isSafe);
+      if (isLost) losses += 1;
+      if (left <= 1 || pause === undefined || clock.monotonic() + pause > end) throw error;
       await clock.sleep(pause, signal);
     }
   }
@@ -42,4 +48,13 @@ function pauseAfter(error: unknown, isSafe: boolean): number | undefined {
   const wasRefused = error.status === 429 || error.status === 503;
   const isUndone = error.details?.nothing_done === true;
   return isUndone || (isSafe && wasRefused) ? error.retryAfterMs : undefined;
+}
+
+const LOST = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** A refused connection counts only after a lost one: it says that no server was there at all. */
+function isLostConnection(error: unknown, losses: number): boolean {
+  if (!(error instanceof ServiceError) || error.code !== 'unavailable') return false;
+  const code = String((error.cause as { code?: unknown } | undefined)?.code);
+  return LOST.has(code) || (losses > 0 && code === 'ECONNREFUSED');
 }

@@ -6,7 +6,8 @@ import { ServiceError } from '../domain/errors.ts';
 import { API_PREFIX } from '../http/paths.ts';
 import { VERSION_PROTOCOL } from '../http/socket/socket-protocol.ts';
 import type { SocketAnswer, SocketStart } from '../schema/exec-socket.ts';
-import { type Address, answerFailure, type CallTerms, type Connection, transportFailure } from './call.ts';
+import type { CallTerms, Connection } from './call.ts';
+import { type Address, answerFailure, transportFailure } from './failures.ts';
 import { retried } from './retry.ts';
 
 const HANDSHAKE_MS = 30_000;
@@ -20,6 +21,13 @@ export type ExecEvent =
 
 /** The request; output always arrives as bytes. */
 export type SocketRequest = Omit<SocketStart, 'type' | 'binary' | 'encoding'>;
+
+interface Opening {
+  id: string;
+  request: SocketRequest;
+  timeoutMs: number;
+  signal: AbortSignal | undefined;
+}
 
 export class ExecSocket {
   readonly #ws: WebSocket;
@@ -36,23 +44,21 @@ export class ExecSocket {
     connection: Connection,
     id: string,
     request: SocketRequest,
-    { signal }: CallTerms = {},
+    { signal, timeoutMs = HANDSHAKE_MS }: CallTerms = {},
   ): Promise<ExecSocket> {
-    const open = () => ExecSocket.#open(connection, id, request, signal);
+    const open = () => ExecSocket.#open(connection, { id, request, timeoutMs, signal });
     return retried(connection.retry, { isSafe: false, signal }, open);
   }
 
   static async #open(
     connection: Connection,
-    id: string,
-    request: SocketRequest,
-    signal: AbortSignal | undefined,
+    { id, request, timeoutMs, signal }: Opening,
   ): Promise<ExecSocket> {
     signal?.throwIfAborted();
     const url = `${connection.origin.replace(/^http/, 'ws')}${API_PREFIX}/sandboxes/${encodeURIComponent(id)}/exec/ws`;
     const ws = new WebSocket(url, VERSION_PROTOCOL, {
       headers: connection.headers,
-      handshakeTimeout: HANDSHAKE_MS,
+      handshakeTimeout: timeoutMs,
       perMessageDeflate: false,
       followRedirects: false,
     });

@@ -20,32 +20,27 @@ export class TemplatesClient extends ClientPart {
     return { templates, ...next };
   }
 
-  get(name: string, { signal }: CallTerms = {}): Promise<Template> {
-    return this.call('getTemplate', { params: { name }, signal });
+  get(name: string, terms: CallTerms = {}): Promise<Template> {
+    return this.call('getTemplate', { params: { name }, ...terms });
   }
 
-  create(template: TemplateCreate, { signal }: CallTerms = {}): Promise<Template> {
-    return this.call('createTemplate', { json: template, signal });
+  create(template: TemplateCreate, terms: CallTerms = {}): Promise<Template> {
+    return this.call('createTemplate', { json: template, ...terms });
   }
 
   /** Replaces the template. With `version`, rejects with `precondition_failed` if it is not the current one. */
-  update(
-    name: string,
-    template: TemplateUpdate,
-    version?: number,
-    { signal }: CallTerms = {},
-  ): Promise<Template> {
+  update(name: string, template: TemplateUpdate, version?: number, terms: CallTerms = {}): Promise<Template> {
     const headers = version === undefined ? {} : { headers: { 'if-match': `"${version}"` } };
     return this.call('updateTemplate', {
       params: { name },
       json: template,
       ...headers,
-      signal,
+      ...terms,
     });
   }
 
-  async delete(name: string, { signal }: CallTerms = {}): Promise<void> {
-    await this.call('deleteTemplate', { params: { name }, signal });
+  async delete(name: string, terms: CallTerms = {}): Promise<void> {
+    await this.call('deleteTemplate', { params: { name }, ...terms });
   }
 
   /** The same key returns the same sandbox for 24 h. */

@@ -1,4 +1,4 @@
-// `svc/client` as its users have it: packed, unpacked into a project of its own beside the packages it names and nothing
+// `@svc-sandbox/client` as its users have it: packed, unpacked into a project of its own beside the packages it names and nothing
 // else, type-checked strictly under NodeNext, and run. The examples of docs/client.md are the programs.
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const API_KEY = 'api-key-0123456789abcdef0123456789abcdef';
 /** What a program that uses the client gets beside it, and what only the compiler wants. */
 const PACKAGES = ['undici', 'ws'];
-const TYPE_PACKAGES = ['typebox', '@types/node', 'undici-types'];
+const TYPE_PACKAGES = ['@types/node', 'undici-types'];
 const COMPILER = {
   module: 'nodenext',
   target: 'es2023',
@@ -28,16 +28,21 @@ const COMPILER = {
   noEmit: true,
   skipLibCheck: true,
   types: ['node'],
+  lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
 };
 
 /** Mistakes that types which could not be resolved would let through. */
 const SAMPLE = `
-import { Client, type ExecLine, type ReadFile, type Sandbox, ServiceError } from 'svc/client';
+import { Client, type ExecLine, type ReadFile, Sandbox, type SandboxRecord, ServiceError } from '@svc-sandbox/client';
 const client = new Client({ server: 'http://127.0.0.1:1' });
-export const spawned: Promise<Sandbox> = client.spawn({ ttl: '5m' });
+export const made: Promise<Sandbox> = client.create({ ttl: '5m' }, { timeoutMs: 1, signal: AbortSignal.timeout(1) });
+export const spawned: Promise<SandboxRecord> = client.spawn({ ttl: '5m' });
 export const lines: AsyncIterable<ExecLine> = client.execStream('sb-1', { command: 'true' });
 export const file: Promise<ReadFile> = client.files.open('sb-1', '/x');
 export const code: 'not_found' | undefined = new ServiceError('not_found', '').code === 'not_found' ? 'not_found' : undefined;
+export const codeOf = (line: ExecLine): number | undefined => (line.stream === 'exit' ? line.exit_code : undefined);
+// @ts-expect-error output has no exit code
+export const wrong = (line: ExecLine): number => (line.stream === 'stdout' ? line.exit_code : 0);
 // @ts-expect-error no such field
 client.spawn({ image: 'x', memory: 1 });
 // @ts-expect-error a text
@@ -99,17 +104,33 @@ describeWith(['bwrap'], 'the client package', () => {
   });
 
   it('loads only undici and ws, and no code of the service', async () => {
-    const wanted = readdirSync(join(project, 'node_modules/svc/dist/client'))
+    const wanted = readdirSync(join(project, 'node_modules/@svc-sandbox/client/dist'))
       .filter((name) => name.endsWith('.js'))
-      .flatMap((name) => importsOf(join(project, 'node_modules/svc/dist/client', name)))
+      .flatMap((name) => importsOf(join(project, 'node_modules/@svc-sandbox/client/dist', name)))
       .filter((name) => !name.startsWith('node:') && !name.startsWith('./'));
     expect([...new Set(wanted)].sort()).toEqual(PACKAGES);
     const { stdout } = await run(
       process.execPath,
-      ['-e', "const { Client } = require('svc/client'); console.log(typeof Client)"],
+      ['-e', "const { Client } = require('@svc-sandbox/client'); console.log(typeof Client)"],
       { cwd: project },
     );
     expect(stdout).toBe('function\n');
+  });
+
+  it('installs without running or compiling anything, at the version of the server', () => {
+    const packages = ['@svc-sandbox/client', ...PACKAGES].map((name) =>
+      JSON.parse(readFileSync(join(project, 'node_modules', name, 'package.json'), 'utf8')),
+    );
+    const own = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
+    expect(packages[0].version).toBe(own.version);
+    expect(Object.entries(packages[0].dependencies)).toEqual(
+      PACKAGES.map((name) => [name, own.dependencies[name]]),
+    );
+    for (const { scripts = {}, gypfile, dependencies = {} } of packages.slice(1)) {
+      expect(gypfile).toBeUndefined();
+      expect(dependencies).toEqual({});
+      for (const name of ['preinstall', 'install', 'postinstall']) expect(scripts).not.toHaveProperty(name);
+    }
   });
 
   it('has an example for every noun', () => {
@@ -141,9 +162,9 @@ async function install(project: string): Promise<void> {
   const { stdout } = await run(
     'npm',
     ['pack', '--ignore-scripts', '--silent', '--pack-destination', project],
-    { cwd: packageRoot },
+    { cwd: join(packageRoot, 'clients/typescript') },
   );
-  const installed = join(project, 'node_modules/svc');
+  const installed = join(project, 'node_modules/@svc-sandbox/client');
   mkdirSync(installed, { recursive: true });
   await run('tar', ['xzf', join(project, stdout.trim()), '-C', installed, '--strip-components', '1']);
   for (const name of [...PACKAGES, ...TYPE_PACKAGES]) {

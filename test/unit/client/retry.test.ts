@@ -172,3 +172,32 @@ it('accepts a signal as the last argument of every call, and in its older positi
   ];
   for (const call of calls) await expect(call(), String(call)).rejects.toBe(reason);
 });
+
+const onceLost: Answering = (request, response, nth) => {
+  if (nth === 1) request.socket.destroy();
+  else say(response, { ok: 1 });
+};
+
+it('repeats a safe call whose connection was lost, and no other', async () => {
+  const asked = await start(onceLost);
+  await client.get('sb-1');
+  expect(asked).toHaveLength(2);
+});
+
+it('does not repeat a command whose connection was lost', async () => {
+  const asked = await start(onceLost);
+  const failure = await client.exec('sb-1', { command: 'true' }).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: 'unavailable' });
+  expect(asked).toHaveLength(1);
+});
+
+it('gives up after three lost connections', async () => {
+  const asked = await start((request) => void request.socket.destroy());
+  await expect(client.get('sb-1')).rejects.toMatchObject({ code: 'unavailable' });
+  expect(asked).toHaveLength(4);
+});
+
+it('ends a call after timeoutMs, retries included', async () => {
+  await start((_, response) => refuse(response, 503, {}, '60'), { retry: { totalMs: 600_000 } });
+  await expect(client.get('sb-1', { timeoutMs: 50 })).rejects.toMatchObject({ code: 'timeout' });
+});
