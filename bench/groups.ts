@@ -10,6 +10,7 @@ import { streamPair } from './container-streams.ts';
 import { withContainers } from './container-world.ts';
 import { deliveryBench } from './delivery.ts';
 import { withDrain } from './drain.ts';
+import { EGRESS_ROWS, withEgressRows } from './egress.ts';
 import { IMAGE } from './engine.ts';
 import { eventBench } from './events.ts';
 import { withHome } from './folders.ts';
@@ -235,6 +236,14 @@ const workers: Group = {
   run: withWorkerRows,
 };
 
+const egress: Group = {
+  about: 'connections of sandboxes by policy, to another host over a cable',
+  need: (root) =>
+    process.getuid?.() === 0 ? programs('unshare', 'ip', 'nsenter')(root) : 'another network needs root',
+  ids: EGRESS_ROWS,
+  run: withEgressRows,
+};
+
 const replicas: Group = {
   about: 'servers over PostgreSQL with a synchronous standby',
   need: replicaRowNeeds,
@@ -287,6 +296,7 @@ export const GROUPS: readonly Group[] = [
   tenants,
   turns,
   workers,
+  egress,
   replicas,
   images,
   microvm,

@@ -10,6 +10,8 @@ export function startHints(address) {
     `${svc} sandbox run -- python3 -c 'print(6 * 7)'`,
     `${svc} sandbox create`,
     `${svc} sandbox list`,
+    // The network is closed by default.
+    `${svc} sandbox run --allow @packages -- pip install --target lib requests`,
     `curl -s ${address}/api/v1/sandboxes -H 'content-type: application/json' -d '{"ttl":"5m"}'`,
   ];
 }

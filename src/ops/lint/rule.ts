@@ -14,6 +14,7 @@ export const TOPICS = {
   container: 'Containers',
   userspace: 'Userspace',
   images: 'Images',
+  egress: 'Outgoing connections',
   backends: 'Backends elsewhere',
   microvm: 'Virtual machines',
 } as const;

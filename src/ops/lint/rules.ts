@@ -4,6 +4,7 @@ import { AUTH_RULES } from './rules/auth.ts';
 import { BACKEND_RULES } from './rules/backends.ts';
 import { CONTAINER_RULES } from './rules/container.ts';
 import { DATABASE_RULES } from './rules/database.ts';
+import { EGRESS_RULES } from './rules/egress.ts';
 import { FILE_RULES } from './rules/file.ts';
 import { IMAGE_RULES } from './rules/images.ts';
 import { LIMIT_RULES } from './rules/limits.ts';
@@ -22,6 +23,7 @@ export const LINT_RULES: readonly LintRule[] = [
   ...CONTAINER_RULES,
   ...USERSPACE_RULES,
   ...IMAGE_RULES,
+  ...EGRESS_RULES,
   ...BACKEND_RULES,
   ...MICROVM_RULES,
 ];

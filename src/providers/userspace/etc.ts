@@ -1,6 +1,6 @@
 // /etc of the host view: a few own files, and empty mount points for parts of the host's. Created once for each instance; a
 // sandbox sees it read-only.
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
@@ -34,7 +34,7 @@ const MOST_RELEASE = 16 * 1024;
 const FOLDERS = ['alternatives', 'ssl/certs', 'ld.so.conf.d'];
 
 /** Parts of the host's /etc that programs need and that hold no secret; `resolv.conf` only with the host's network. */
-export const HOST_PARTS = [
+const HOST_PARTS = [
   '/etc/alternatives',
   '/etc/ld.so.cache',
   '/etc/ld.so.conf',
@@ -47,10 +47,20 @@ export const HOST_PARTS = [
 export const resolverPath = ({ instance }: Pick<InstanceFolders, 'instance'>) =>
   join(instance, 'etc', GATE_RESOLVER);
 
+/** Java of Debian has its settings there. */
+const JAVA = /^java-\d+-openjdk$/;
+
+/** `HOST_PARTS` and those that only some hosts have, as far as the folder of `makeEtc` has a place for them. */
+export async function hostParts(folder: string): Promise<string[]> {
+  const java = (await readdir(folder).catch(() => [])).filter((name) => JAVA.test(name));
+  return [...HOST_PARTS, ...java.map((name) => `/etc/${name}`)];
+}
+
 /** Writes the folder. Idempotent. Replaces each file atomically, so that a running sandbox never sees half of one. */
 export async function makeEtc(folder: string): Promise<void> {
   try {
-    for (const name of FOLDERS) await makeFolders(join(folder, name), 0o755);
+    const java = (await readdir('/etc')).filter((name) => JAVA.test(name));
+    for (const name of [...FOLDERS, ...java]) await makeFolders(join(folder, name), 0o755);
     const files = { ...FILES, 'os-release': osRelease(await hostRelease()) };
     for (const [name, text] of Object.entries(files)) {
       const path = join(folder, name);

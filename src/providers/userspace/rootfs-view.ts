@@ -3,7 +3,7 @@ import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SlowFolders } from '../../host/slow-folders.ts';
 import { UnusableFolder } from '../local/instance-folders.ts';
-import { HOST_PARTS } from './etc.ts';
+import { hostParts } from './etc.ts';
 
 interface Bind {
   /** Path inside. */
@@ -37,7 +37,8 @@ export async function hostView(etc: string, network: 'none' | 'host'): Promise<R
   };
   for (const name of USR_LINKS) await addEntry(view, '/', name);
   view.binds.push({ target: '/etc', source: etc });
-  const parts = network === 'host' ? [...HOST_PARTS, '/etc/resolv.conf'] : HOST_PARTS;
+  const own = await hostParts(etc);
+  const parts = network === 'host' ? [...own, '/etc/resolv.conf'] : own;
   for (const path of parts) {
     const source = await realpath(path).catch(() => undefined);
     if (source) view.binds.push({ target: path, source });

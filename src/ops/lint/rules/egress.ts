@@ -1,0 +1,37 @@
+// Rules about the outgoing connections of sandboxes by policy.
+import { entryFindings, findingIf, rulesOf } from '../rule.ts';
+
+/** Bits of the prefix of a block that is still no wider than 65,536 addresses of IPv4, or a site of IPv6. */
+const NARROW = { four: 16, six: 48 };
+
+function isWide(block: string): boolean {
+  const [address = '', bits] = block.split('/');
+  return bits !== undefined && Number(bits) < (address.includes(':') ? NARROW.six : NARROW.four);
+}
+
+export const EGRESS_RULES = rulesOf('egress', [
+  {
+    id: 'SVC721',
+    key: 'egress.default_policy.default',
+    title: 'Sandboxes reach every public address unless their spawn says otherwise.',
+    why: 'A program that is fooled, or hostile, can send what it sees to anybody, and load what it likes.',
+    remedy:
+      'Set egress.default_policy.default to deny, and list what sandboxes need in egress.default_policy.allow.',
+    example: "egress:\n  default_policy: {default: deny, allow: ['@packages']}\n",
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { egress } }) => findingIf(egress.enabled && egress.default_policy.default === 'allow'),
+  },
+  {
+    id: 'SVC722',
+    key: 'egress.allow_private',
+    title: 'Policies may allow a wide block of private addresses.',
+    why: 'Whoever writes a policy can then reach every service of such a network that asks for no key.',
+    remedy: 'Name the hosts or small blocks that sandboxes need.',
+    example: 'egress:\n  allow_private: [10.20.0.0/24]\n',
+    level: 'warning',
+    production: 'warning',
+    check: ({ config: { egress } }) =>
+      entryFindings(egress.allow_private, isWide, (block) => `Policies may allow all of ${block}.`),
+  },
+]);
