@@ -113,7 +113,7 @@ function spawnQueue(
 
 /** Over the tickets of the store where several processes share it. */
 function emptyQueue(
-  { store, replica, replicas, roles, clock, settings, publisher }: Foundation,
+  { store, replica, replicas, roles, clock, settings, publisher, limitsOf }: Foundation,
   orders: SpawnOrders,
   logger: Logger,
 ): SpawnQueue {
@@ -121,7 +121,7 @@ function emptyQueue(
   if (!tickets) return new MemoryQueue({ publisher, clock }, settings.queue);
   const isAlive = (id: string) => replicas.isAlive(id);
   const parts = { tickets, signals, replica, isAlive, publisher, clock, logger };
-  const work = { holds: () => roles.holds('desk'), attempt: orders.attempt.bind(orders) };
+  const work = { holds: () => roles.holds('desk'), limitsOf, attempt: orders.attempt.bind(orders) };
   const queue = new SharedQueue({ ...parts, ...work }, settings.queue);
   roles.watch('desk', { gained: () => queue.desk.open(), lost: () => queue.desk.close() });
   return queue;

@@ -11,8 +11,10 @@ import {
   type Waiting,
 } from '../../domain/fair-queue.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
-import type { OwnerLack, Ticket, TicketStore, WaitingTicket } from '../../store/seam/tickets.ts';
+import type { OwnerLimits } from '../../domain/quota.ts';
+import type { OwnerLack, Ticket, TicketEnd, TicketStore, WaitingTicket } from '../../store/seam/tickets.ts';
 import { Periodic } from '../async/periodic.ts';
+import type { LimitsOf } from '../records/settings.ts';
 import { isStoppedHome } from './home.ts';
 import { admissionRefused, errorJson } from './refusals.ts';
 import { lackOf } from './ticket.ts';
@@ -29,7 +31,7 @@ const RETRIED_OWNERS = 32;
 
 /** The outcome of an attempt for a ticket. */
 export type TicketAttempt =
-  | { kind: 'admitted'; turn: number | undefined }
+  | { kind: 'admitted'; sandbox_id: string; turn: number | undefined }
   | { kind: 'denied'; decision: AdmissionDecision }
   /** The key has been used by another spawn. */
   | { kind: 'replayed'; sandbox_id: string }
@@ -44,9 +46,10 @@ export interface DeskDeps {
   isAlive(replica: string): boolean;
   /** The id of this process. */
   replica: string;
-  attempt(ticket: Ticket): Promise<TicketAttempt>;
-  /** A ticket has ended. */
-  ended(ticket: { id: string; home: string }): void;
+  limitsOf: LimitsOf;
+  attempt(ticket: Ticket, limits: OwnerLimits): Promise<TicketAttempt>;
+  /** A ticket has ended. Without `end` its home looks how. */
+  ended(ticket: { id: string; home: string }, end?: TicketEnd): void;
   clock: Clock;
   logger: Logger;
 }
@@ -213,11 +216,11 @@ export class Desk {
   async #try(place: QueueEntry<Entry>): Promise<void> {
     const { id, owner, home } = place.item;
     if (!this.#isHomeAlive(home)) return this.#park(place);
-    const { tickets, attempt, ended } = this.#deps;
+    const { tickets, limitsOf, attempt, ended } = this.#deps;
     const [frees, fair] = [this.#frees, this.#fair];
-    const ticket = await tickets.get(id);
+    const [ticket, limits] = await Promise.all([tickets.get(id), limitsOf(owner === '' ? undefined : owner)]);
     if (ticket?.end || ticket?.home !== home) return this.#stale(id);
-    const tried = await attempt(ticket).catch(
+    const tried = await attempt(ticket, limits).catch(
       (error: unknown): TicketAttempt | { kind: 'failed'; error: unknown } => {
         // The store did not answer: the attempt is repeated.
         if (asServiceError(error).code === 'unavailable') throw error;
@@ -230,7 +233,7 @@ export class Desk {
       this.#known.delete(id);
       this.#lacks.delete(owner);
       this.#fair.served(place, tried.turn);
-      ended({ id, home });
+      ended({ id, home }, { kind: 'admitted', sandbox_id: tried.sandbox_id });
     } else if (tried.kind === 'denied' && isCapacityDenial(tried.decision)) {
       // Capacity that was freed meanwhile may have come too late for this attempt, so it gets another.
       if (this.#frees === frees) await this.#hold(place, lackOf(tried.decision));

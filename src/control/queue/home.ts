@@ -61,8 +61,8 @@ export class TicketHome {
   /** Inserts run one after the other: the bound of the queue and the order of an owner depend on it. */
   #adding: Promise<unknown> = Promise.resolve();
   #toAdd = 0;
-  /** Before this time (monotonic ms) a ticket without a waiter may appear in the store. */
-  #leftUntil = 0;
+  /** Before this time (monotonic ms) a ticket without a waiter may appear in the store. Undefined: a later reading found none. */
+  #leftUntil: number | undefined;
   #closed = false;
 
   constructor(deps: HomeDeps) {
@@ -128,7 +128,7 @@ export class TicketHome {
   async #look(): Promise<void> {
     const { tickets, replica, clock, logger } = this.#deps;
     const since = clock.monotonic();
-    if (this.#waiters.size === 0 && since >= this.#leftUntil) return;
+    if (this.#waiters.size === 0 && this.#leftUntil === undefined) return;
     try {
       const listed = new Map((await tickets.ofHome(replica)).map((ticket) => [ticket.id, ticket]));
       for (const [id, waiter] of [...this.#waiters]) {
@@ -137,9 +137,16 @@ export class TicketHome {
         else if (!ticket && waiter.addedAt < since) this.#settle(waiter, () => waiter.reject(positionLost()));
       }
       await this.#tidy([...listed.values()]);
+      if (since >= (this.#leftUntil ?? since) && this.#toAdd === 0) this.#leftUntil = undefined;
     } catch (err) {
       logger.debug({ err }, 'Could not read the spawns that wait; retrying.');
     }
+  }
+
+  /** The ticket of this home was admitted. */
+  admitted(id: string, sandbox_id: string): void {
+    const waiter = this.#waiters.get(id);
+    if (waiter) this.#finish(waiter, { kind: 'admitted', sandbox_id });
   }
 
   /** The ticket has probably ended. Never rejects. */

@@ -2,7 +2,7 @@
 import { isCapacityDenial } from '../../domain/admission.ts';
 import { roomOf } from '../../domain/fair-queue.ts';
 import type { SignalStore } from '../../store/seam/signals.ts';
-import type { TicketStore } from '../../store/seam/tickets.ts';
+import type { TicketEnd, TicketStore } from '../../store/seam/tickets.ts';
 import type { QueueSettings } from '../records/settings.ts';
 import { Desk, type DeskDeps } from './desk.ts';
 import { type HomeDeps, TicketHome } from './home.ts';
@@ -12,9 +12,16 @@ import type { StoredApplicant } from './ticket.ts';
 
 export interface SharedQueueDeps
   extends Pick<HomeDeps, 'publisher'>,
-    Pick<DeskDeps, 'replica' | 'holds' | 'isAlive' | 'attempt' | 'clock' | 'logger'> {
+    Pick<DeskDeps, 'replica' | 'holds' | 'isAlive' | 'limitsOf' | 'attempt' | 'clock' | 'logger'> {
   tickets: TicketStore;
   signals: SignalStore;
+}
+
+/** Subject of `ticket`, as JSON: it was admitted at its home. Otherwise its id: the home looks how it ended. */
+interface Admitted {
+  id: string;
+  home: string;
+  sandbox_id: string;
 }
 
 /** Subject of `freed`: capacity for all. */
@@ -24,6 +31,7 @@ export class SharedQueue implements SpawnQueue {
   readonly #tickets: TicketStore;
   readonly #signals: SignalStore;
   readonly #settings: QueueSettings;
+  readonly #replica: string;
   readonly #home: TicketHome;
   readonly desk: Desk;
   #unlisten: (() => void)[] = [];
@@ -33,10 +41,12 @@ export class SharedQueue implements SpawnQueue {
     this.#tickets = deps.tickets;
     this.#signals = deps.signals;
     this.#settings = settings;
-    const ended = ({ id, home }: { id: string; home: string }) => {
-      if (home === deps.replica) void this.#home.lookAt(id);
+    const ended = ({ id, home }: { id: string; home: string }, end?: TicketEnd) => {
+      if (end?.kind === 'admitted') this.#admitted({ id, home, sandbox_id: end.sandbox_id });
+      else if (home === deps.replica) void this.#home.lookAt(id);
       else this.#signals.send('ticket', id);
     };
+    this.#replica = deps.replica;
     this.desk = new Desk({ ...deps, ended });
     const changed = () => {
       if (this.desk.isActive) this.desk.changed();
@@ -53,9 +63,8 @@ export class SharedQueue implements SpawnQueue {
 
   start(): void {
     this.desk.start();
-    const home = this.#home;
     this.#unlisten = [
-      this.#signals.on('ticket', (id) => void (id === undefined ? home.look() : home.lookAt(id))),
+      this.#signals.on('ticket', (what) => this.#endedElsewhere(what)),
       this.#signals.on('tickets', () => this.desk.changed()),
       this.#signals.on('freed', (what) => this.#freedElsewhere(what)),
       this.#signals.on('quota', (owner) => owner !== undefined && this.desk.release(owner)),
@@ -93,6 +102,22 @@ export class SharedQueue implements SpawnQueue {
   limitsChanged(): void {
     if (this.desk.isActive) this.desk.releaseAll();
     else this.#signals.send('freed', ALL);
+  }
+
+  /** The home reads the row alone, which names it as the one that starts the sandbox. */
+  #admitted(admitted: Admitted): void {
+    const { id, home, sandbox_id } = admitted;
+    if (home === this.#replica) this.#home.admitted(id, sandbox_id);
+    else this.#signals.send('ticket', JSON.stringify(admitted));
+  }
+
+  #endedElsewhere(what: string | undefined): void {
+    if (what === undefined) void this.#home.look();
+    else if (!what.startsWith('{')) void this.#home.lookAt(what);
+    else {
+      const { id, home, sandbox_id } = JSON.parse(what) as Admitted;
+      if (home === this.#replica) this.#home.admitted(id, sandbox_id);
+    }
   }
 
   #freedElsewhere(what: string | undefined): void {

@@ -2,7 +2,7 @@
 // attempt reserves capacity for it.
 import { betterDenial, isPlaceless, requestOfRow } from '../../domain/admission.ts';
 import type { Clock, Ids } from '../../domain/ports.ts';
-import type { OwnerLimits } from '../../domain/quota.ts';
+import { effectiveLimits, type OwnerLimits } from '../../domain/quota.ts';
 import { ttlRefused } from '../../domain/ttl.ts';
 import { demandKey } from '../../domain/worker-demand.ts';
 import type { Provider } from '../../providers/provider.ts';
@@ -36,7 +36,7 @@ import { shapeOf, type TemplateShape, templateShape } from './take-prewarmed.ts'
 import { withTemplate } from './template-request.ts';
 
 export interface OrderDeps extends ChooseDeps, ReserveDeps {
-  sandboxes: Pick<SandboxStore, 'get' | 'reserve'>;
+  sandboxes: Pick<SandboxStore, 'get' | 'getWithQuota' | 'reserve'>;
   templates: Pick<TemplateStore, 'get'>;
   idempotency: Pick<IdempotencyStore, 'find'>;
   credentials: Pick<Credentials, 'wish'>;
@@ -152,10 +152,9 @@ export class SpawnOrders {
   }
 
   /** Tries to admit the spawn of a ticket; its home starts the sandbox. */
-  async attempt({ id, home, claim, spawn: json, owner_id }: Ticket): Promise<TicketAttempt> {
+  async attempt({ id, home, claim, spawn: json }: Ticket, limits: OwnerLimits): Promise<TicketAttempt> {
     const spawn = JSON.parse(json) as StoredSpawn;
     const chosen = providerOf(this.#deps, spawn.provider);
-    const limits = await this.#deps.limitsOf(owner_id === '' ? undefined : owner_id);
     const tried = await this.#firstWithCapacity<TicketAttempt>(spawn, chosen, async (provider) => {
       const plan = this.#plan(spawn, provider, limits, { id });
       const reserving = this.#reserving(spawn, plan, provider, claim);
@@ -167,13 +166,14 @@ export class SpawnOrders {
 
   /** Continues a spawn that another process has admitted. */
   async #resume(ticket: Ticket, sandbox_id: string, flight: InFlightSpawn): Promise<Reserved> {
-    const { sandboxes, idempotency, replica, limitsOf } = this.#deps;
+    const { sandboxes, idempotency, replica, settings } = this.#deps;
     const { claim } = ticket;
-    const row = await sandboxes.get(sandbox_id);
+    const { sandbox: row, quota } = (await sandboxes.getWithQuota(sandbox_id)) ?? {};
     if (row?.state === 'creating' && row.replica_id === replica && !flight.signal.aborted) {
       const spawn = JSON.parse(ticket.spawn) as StoredSpawn;
       const provider = providerOf(this.#deps, row.provider as ProviderKind);
-      const plan = this.#plan(spawn, provider, await limitsOf(row.owner_id), { id: row.id });
+      const limits = effectiveLimits(quota, settings.ownerLimits);
+      const plan = this.#plan(spawn, provider, limits, { id: row.id });
       return { plan: placed(plan, row), provider, flight };
     }
     const known = claim && (await idempotency.find(claim));

@@ -82,10 +82,10 @@ export async function reserveTicket(
   const taken = await takePrewarmed(deps, plan, shape, { claim, ticket });
   if (taken && 'sandbox' in taken) {
     deps.deadlineSet();
-    return { kind: 'admitted', turn: taken.turn };
+    return { kind: 'admitted', sandbox_id: taken.sandbox.id, turn: taken.turn };
   }
   const reserved = taken ?? (await writeRow(deps, placing, ticket.home, ticket));
-  if (reserved.kind === 'reserved') return { kind: 'admitted', turn: reserved.turn };
+  if (reserved.kind === 'reserved') return { kind: 'admitted', sandbox_id: plan.row.id, turn: reserved.turn };
   if (reserved.kind === 'replay') return { kind: 'replayed', sandbox_id: reserved.sandbox_id };
   return reserved;
 }

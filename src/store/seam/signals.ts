@@ -7,7 +7,7 @@
 /**
  * - `events`: events were stored.
  * - `freed` (whose, where): capacity became free.
- * - `tickets`: spawns began to wait, or have another home. `ticket` (its id): a spawn no longer waits.
+ * - `tickets`: spawns began to wait, or have another home. `ticket` (its id, or where it was admitted): a spawn no longer waits.
  * - `quota` (the owner), `templates` (a name), `secrets` (a name): these changed.
  * - `roles` (who had them): a process has given its roles back.
  */

@@ -2,6 +2,7 @@
 import { UNPROVEN_ACTORS } from '../../../src/domain/audit.ts';
 import type { AuditRecord } from '../../../src/schema/audit.ts';
 import type { AuditFilter, AuditStore } from '../../../src/store/seam/audit.ts';
+import { copy } from './tables.ts';
 
 type Stored = AuditRecord & { frequent?: boolean };
 
@@ -10,10 +11,10 @@ export function memoryAudit(): AuditStore {
   let last = 0;
   return {
     append: async (drafts) => {
-      for (const draft of drafts) records.push({ ...structuredClone(draft), id: ++last });
+      for (const draft of drafts) records.push({ ...copy(draft), id: ++last });
     },
     list: async (filter) =>
-      structuredClone(
+      copy(
         records
           .filter((record) => matches(record, filter))
           .sort(byNewest)

@@ -1,6 +1,6 @@
 // Commands of sandboxes as a plain list: the reference for what the seam means.
 import type { ExecStore, StoredExec } from '../../../src/store/seam/execs.ts';
-import type { Tables } from './tables.ts';
+import { copy, type Tables } from './tables.ts';
 
 export function memoryExecs({ sandboxes }: Pick<Tables, 'sandboxes'>): ExecStore {
   let all: StoredExec[] = [];
@@ -11,7 +11,7 @@ export function memoryExecs({ sandboxes }: Pick<Tables, 'sandboxes'>): ExecStore
   };
   return {
     record: async (execs) => {
-      for (const exec of structuredClone(execs)) {
+      for (const exec of copy(execs)) {
         const at = all.findIndex(
           ({ sandbox_id, exec_id }) => sandbox_id === exec.sandbox_id && exec_id === exec.exec_id,
         );
@@ -20,7 +20,7 @@ export function memoryExecs({ sandboxes }: Pick<Tables, 'sandboxes'>): ExecStore
       }
     },
     list: async (sandbox_id, limit) =>
-      structuredClone(kept().filter((exec) => exec.sandbox_id === sandbox_id)).slice(0, limit),
+      copy(kept().filter((exec) => exec.sandbox_id === sandbox_id)).slice(0, limit),
     prune: async (most, mostOfOne) => {
       const newest = kept();
       const counts = new Map<string, number>();

@@ -1,10 +1,10 @@
 // Named keys of the memory store.
 import type { KeyPosition, KeyRecord, KeyStore } from '../../../src/store/seam/keys.ts';
+import { copy } from './tables.ts';
 
 export function memoryKeys(): KeyStore {
   const keys = new Map<string, KeyRecord>();
   let changes = 0;
-  const copy = <T>(value: T): T => structuredClone(value);
   const valid = () => [...keys.values()].filter(({ revoked_at }) => revoked_at === undefined);
   const newest = () => [...keys.values()].sort(byNewest);
   const changed = (key: KeyRecord) => {

@@ -31,7 +31,12 @@ export interface Tables extends PoolTables {
   event_gaps: Map<string, number>;
 }
 
-export const copy = <T>(value: T): T => structuredClone(value);
+/** Of values as JSON has them. structuredClone takes a third of the time of a simulation. */
+export function copy<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copy) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, copy(part)])) as T;
+}
 
 export const active = (tables: Tables) =>
   [...tables.sandboxes.values()].filter((row) => ACTIVE.has(row.state));

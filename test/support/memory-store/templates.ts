@@ -2,6 +2,7 @@
 import { formatTemplateKey as id, type TemplateKey } from '../../../src/domain/template-key.ts';
 import { refuseTooMany, templateTaken } from '../../../src/store/refusals.ts';
 import type { TemplatePlace, TemplateRecord, TemplateStore } from '../../../src/store/seam/templates.ts';
+import { copy } from './tables.ts';
 
 export function memoryTemplates(): TemplateStore {
   const templates = new Map<string, TemplateRecord>();
@@ -14,19 +15,18 @@ export function memoryTemplates(): TemplateStore {
       if (reached(template)) throw templateTaken();
       const all = count((one) => (one === undefined) === (owner_id === undefined));
       refuseTooMany({ all, ofOwner: count((one) => one === owner_id) }, owner_id, limits);
-      templates.set(id(template), structuredClone(template));
+      templates.set(id(template), copy(template));
     },
-    get: async (key) => structuredClone(reached(key)),
+    get: async (key) => copy(reached(key)),
     list: async ({ limit, owner_id, after }) =>
-      structuredClone(
+      copy(
         [...templates.values()]
           .filter((one) => owner_id === undefined || one.owner_id === undefined || one.owner_id === owner_id)
           .filter((one) => !after || newest(one, after) > 0)
           .sort(newest)
           .slice(0, limit),
       ),
-    prewarmed: async () =>
-      structuredClone([...templates.values()].filter(({ prewarm }) => prewarm > 0).sort(byName)),
+    prewarmed: async () => copy([...templates.values()].filter(({ prewarm }) => prewarm > 0).sort(byName)),
     replace: async (key, facts, { updated_at, versions }) => {
       const known = templates.get(id(key));
       if (!known) return { kind: 'absent' };
@@ -34,7 +34,7 @@ export function memoryTemplates(): TemplateStore {
       if (versions && !versions.includes(version)) return { kind: 'stale', version };
       const owner = owner_id === undefined ? {} : { owner_id };
       const template = { ...facts, name, ...owner, version: version + 1, created_at, updated_at };
-      templates.set(id(key), structuredClone(template));
+      templates.set(id(key), copy(template));
       return { kind: 'replaced', template };
     },
     delete: async (key) => templates.delete(id(key)),

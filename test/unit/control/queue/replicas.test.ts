@@ -108,6 +108,19 @@ describe('a spawn that waits', () => {
     expect([second.id !== undefined, other.id !== undefined]).toEqual([true, true]);
   });
 
+  it('leaves no ticket behind when its replica stood still after the admission', async () => {
+    const { run, clock, replicas, spawn, first } = await calm();
+    const waiting = spawn(replicas[0], 'k');
+    await clock.advance(100);
+    await replicas[1].control.sandboxes.destroy(first[0]!.id!, api);
+    while (waiting.id === undefined) await clock.advance(5);
+    replicas[0].freeze();
+    await clock.advance(20_000);
+    replicas[0].thaw();
+    await clock.advance(5000);
+    expect(await run.w.store.tickets?.homes()).toEqual([]);
+  });
+
   it('leaves with its client', async () => {
     const { clock, replicas, spawn, depth } = await calm();
     const abort = new AbortController();

@@ -8,8 +8,8 @@ import { ReplicaRun } from '../../../../proof/simulation/replica-run.ts';
 import { api, forever } from '../../../support/servers/control.ts';
 
 const STEPS = 250;
-/** Seeds that once broke an invariant. */
-const BROKEN = [4];
+/** Seeds that once broke an invariant; a run of chosen seeds does without them. */
+const BROKEN = process.env.SVC_TEST_SEED === undefined ? [4] : [];
 
 const seeds = Array.from(
   { length: Number(process.env.SVC_TEST_REPLICA_SEEDS ?? 6) },
