@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds deploy/Dockerfile from a fresh pack with a dockerd of its own, runs the image as its head says, and runs a sandbox
-# in it. No image registry is asked: the base comes from Debian's packages and npm's `node`, under the tag that the
-# Dockerfile names. Needs root, dockerd, the docker client, mmdebstrap, and the package sources; takes minutes.
+# in it. Then does the same with the fleet of deploy/fleet/compose.yaml, by the lines in its head. No image registry is asked:
+# bases come from Debian's packages and npm's `node`, under the tags that the files name. Needs root, dockerd, the docker
+# client, mmdebstrap, and the package sources; takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -14,7 +15,7 @@ export DOCKER_HOST=unix://$folder/s
 clear_away() {
   trap - EXIT
   docker ps -aq 2>/dev/null | xargs -r docker rm --force >/dev/null 2>&1 || true
-  [ -n "${engine:-}" ] && pkill -TERM -P "$engine" 2>/dev/null && wait "$engine" 2>/dev/null || true
+  [ -n "${engine:-}" ] && stop_engine
   for groups in /sys/fs/cgroup/*/"${folder##*/}" /sys/fs/cgroup/"${folder##*/}"; do
     [ -d "$groups" ] && find "$groups" -depth -type d -exec rmdir {} + 2>/dev/null || true
   done
@@ -25,16 +26,26 @@ trap 'exit 130' INT TERM
 
 say() { printf '%s\n' "$*" >&2; }
 
-say "An engine of its own …"
-cat >"$folder/daemon.json" <<END
+# Arguments: more settings of the daemon as JSON, then options of unshare.
+start_engine() {
+  local settings=$1
+  shift
+  cat >"$folder/daemon.json" <<END
 {"hosts": ["unix://$folder/s"], "data-root": "$folder/root", "exec-root": "$folder/exec", "pidfile": "$folder/pid",
- "cgroup-parent": "/${folder##*/}", "exec-opts": ["native.cgroupdriver=cgroupfs"],
- "bridge": "none", "iptables": false, "ip6tables": false}
+ "cgroup-parent": "/${folder##*/}", "exec-opts": ["native.cgroupdriver=cgroupfs"]$settings}
 END
-unshare --mount --pid --fork --kill-child --mount-proc --propagation private \
-  dockerd --config-file "$folder/daemon.json" >"$folder/log" 2>&1 &
-engine=$!
-for _ in $(seq 100); do docker version >/dev/null 2>&1 && break; sleep 0.2; done
+  unshare --mount --pid --fork --kill-child --mount-proc --propagation private "$@" \
+    sh -c 'ip link set lo up; exec dockerd --config-file "$0"' "$folder/daemon.json" >>"$folder/log" 2>&1 &
+  engine=$!
+  for _ in $(seq 100); do docker version >/dev/null 2>&1 && break; sleep 0.2; done
+}
+stop_engine() {
+  pkill -TERM -P "$engine" 2>/dev/null && wait "$engine" 2>/dev/null || true
+  rm -f "$folder/s" "$folder/pid"
+}
+
+say "An engine of its own …"
+start_engine ', "bridge": "none", "iptables": false, "ip6tables": false'
 
 say "The base $base …"
 mmdebstrap --quiet --variant=minbase --mode=root --format=tar "$suite" "$folder/base.tar"
@@ -78,4 +89,70 @@ curl -fs "http://127.0.0.1:$port/api/v1/live" && echo
 docker exec "$container" sh -c "SVC_SERVER=http://127.0.0.1:$port SVC_API_KEY_FILE=/keys/api_key svc sandbox run -- uname -sn"
 docker stop "$container" >/dev/null
 [ "$(docker inspect --format '{{.State.ExitCode}}' "$container")" = 0 ]
-say "It builds, serves, runs a sandbox, and stops."
+
+fleet=$folder/fleet
+cp -r "$root/deploy/fleet" "$fleet"
+image_of() { sed -n "s/^    image: \\($1:.*\\)/\\1/p" "$fleet/compose.yaml"; }
+say "$(image_of postgres) and $(image_of haproxy), as far as the Compose file uses them …"
+mkdir "$folder/postgres" "$folder/haproxy"
+cat >"$folder/postgres/entry" <<'END'
+#!/bin/sh
+# The variables of the official image.
+set -e
+cd /var/lib/postgresql/data
+if [ ! -e PG_VERSION ]; then
+  chown postgres .
+  install -m 0600 -o postgres "$POSTGRES_PASSWORD_FILE" /tmp/password
+  setpriv --reuid postgres --regid postgres --init-groups initdb -D . -U "$POSTGRES_USER" --pwfile /tmp/password -A scram-sha-256 >/dev/null
+  echo 'host all all all scram-sha-256' >>pg_hba.conf
+  echo "CREATE DATABASE $POSTGRES_DB" | setpriv --reuid postgres --regid postgres --init-groups postgres --single postgres
+fi
+exec setpriv --reuid postgres --regid postgres --init-groups postgres -D . -h '*'
+END
+chmod 755 "$folder/postgres/entry"
+cat >"$folder/postgres/Dockerfile" <<END
+FROM $base
+RUN apt-get update && apt-get install -y --no-install-recommends postgresql
+RUN ln -s /usr/lib/postgresql/*/bin/* /usr/local/bin/ && mkdir -p /var/lib/postgresql/data
+COPY entry /entry
+ENTRYPOINT ["/entry"]
+END
+cat >"$folder/haproxy/Dockerfile" <<END
+FROM $base
+RUN apt-get update && apt-get install -y --no-install-recommends haproxy
+USER haproxy
+ENTRYPOINT ["haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"]
+END
+for name in postgres haproxy; do
+  docker build --network host --tag "$(image_of $name)" "$folder/$name" >"$folder/build.log" 2>&1 ||
+    { tail -n 40 "$folder/build.log" >&2; exit 1; }
+done
+# Now with networks, none of which is this host's.
+stop_engine
+start_engine '' --net
+inside=$(cut -d' ' -f1 "/proc/$engine/task/$engine/children")
+
+say "A fleet, by the head of its Compose file, and a sandbox in it …"
+bash "$root/scripts/debian-program.sh" docker-compose docker-compose
+compose() {
+  (cd "$fleet" && PYTHONPATH=$root/.cache/docker-compose/usr/lib/python3/dist-packages \
+    /usr/bin/python3 "$root/.cache/docker-compose/usr/bin/docker-compose" "$@")
+}
+# Compose 1 does not know `systempaths`.
+sed -i 's/^    security_opt: .*/    privileged: true/' "$fleet/compose.yaml"
+(cd "$fleet" && eval "$(sed -n 's/^#   //p' compose.yaml)")
+compose up --detach >"$folder/up.log" 2>&1 || { cat "$folder/up.log" >&2; exit 1; }
+run_in_sandbox() {
+  nsenter --target "$inside" --net -- env HOME="$folder" SVC_SERVER=http://127.0.0.1:7423 \
+    SVC_API_KEY_FILE="$fleet/secrets/api-key" node "$root/bin/svc.js" sandbox run -- "$@"
+}
+for n in $(seq 60); do
+  run_in_sandbox uname -sn 2>"$folder/run.log" && break
+  [ "$n" = 60 ] && { cat "$folder/run.log" >&2; compose logs --tail 40 >&2; exit 1; }
+  sleep 1
+done
+say "One server is killed, and the other answers …"
+compose kill svc-1 >/dev/null 2>&1
+run_in_sandbox uname -sn
+compose down --volumes >/dev/null 2>&1
+say "They build, serve, run sandboxes, and stop."

@@ -135,6 +135,18 @@ describe('a connection', () => {
     await until('no connection is left', () => server.open() === 0);
   });
 
+  it.each(['26000', '42P05'])(
+    'says what to set where a pooler loses prepared statements (%s)',
+    async (error) => {
+      const server = await scriptedPostgres({ answer: () => ({ error }) });
+      const { work } = connected(scriptedUrl(server.port));
+      await expect(work.read(ONE)).rejects.toMatchObject({
+        code: 'unavailable',
+        remedy: expect.stringContaining('database.prepare'),
+      });
+    },
+  );
+
   it('needs no prepared statements where poolers lose them', async () => {
     const server = await scriptedPostgres({ answer: () => ({ rows: [{ a: 'b' }] }) });
     const { work } = connected(scriptedUrl(server.port), { prepare: false });

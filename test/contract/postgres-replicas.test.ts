@@ -17,6 +17,8 @@ import {
 } from '../support/hosts/postgres.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 import { describeWith } from '../support/requires.ts';
+import { boundStatements } from '../support/scripted/bound-statements.ts';
+import { tcpProxy } from '../support/scripted/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 
 let seeds = 0;
@@ -111,6 +113,31 @@ describeWith(['postgres'], 'stores over one database', () => {
     expect(await stores[2]!.events.since(0, 100)).toHaveLength(14);
     const leases = await stores[0]!.leases.list();
     expect(leases).toHaveLength(limits.placement ? 10 : 0);
+  });
+
+  it('deny admissions without a write', async () => {
+    const limits = { ...NO_CAP, max_sandboxes: 1 };
+    const names: string[] = [];
+    const proxy = await tcpProxy(() => server.port, {
+      losesAnswerOf: (request) => {
+        names.push(...boundStatements(request));
+        return false;
+      },
+    });
+    const store = await open(urlOf(database, proxy.port));
+    const admit = async () => {
+      return (await store.sandboxes.reserve({ sandbox: sandboxRecord(), limits, events: [eventDraft()] }))
+        .kind;
+    };
+    expect(await admit()).toBe('reserved');
+    await store.events.since(0, 1);
+    names.length = 0;
+    expect(new Set([await admit(), ...(await Promise.all(Array.from({ length: 20 }, admit)))])).toEqual(
+      new Set(['denied']),
+    );
+    expect(names.filter((name) => name.startsWith('write-'))).toEqual([]);
+    expect(names).toContain('admission-facts');
+    await store.close();
   });
 
   it('let one of many rivals win an idempotency key', async () => {

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { removeFolder } from '../support/remove.ts';
-import { describeWith } from '../support/requires.ts';
+import { describeWith, itOnOwnHost } from '../support/requires.ts';
+import { chosenDatabase } from '../support/servers/chosen-database.ts';
 import { type CliRun, runCli } from '../support/servers/run-cli.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
@@ -44,7 +45,8 @@ describeWith(['unshare'], 'svc', () => {
       '--env',
       'GREETING=hi',
     );
-    expect(made).toMatchObject({ state: 'running', metadata: { purpose: 'cli' }, worker_id: 'local' });
+    const worker_id = chosenDatabase() === undefined ? 'local' : 'beside';
+    expect(made).toMatchObject({ state: 'running', metadata: { purpose: 'cli' }, worker_id });
     expect(await json<Sandbox[]>('sandbox', 'list', '--metadata', 'purpose=cli')).toHaveLength(1);
     expect(await json<Sandbox[]>('sandbox', 'list', '--metadata', 'purpose=other')).toEqual([]);
     expect((await svc('sandbox', 'list')).stdout).toMatch(new RegExp(`^ID +STATE .*\\n${made.id} +running`));
@@ -171,7 +173,7 @@ describeWith(['unshare'], 'svc', () => {
     });
   });
 
-  it('shows providers and their isolation', async () => {
+  itOnOwnHost('the worker has the providers', 'shows providers and their isolation', async () => {
     expect((await svc('provider', 'list')).stdout).toMatch(/^NAME .*\nuserspace +yes +healthy/);
     const detail = await json<{ isolation: Record<string, string> }>('provider', 'get', 'userspace');
     expect(Object.keys(detail.isolation).sort()).toEqual([

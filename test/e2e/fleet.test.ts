@@ -108,6 +108,57 @@ describeWith(NEEDS, 'three servers over one database', () => {
   });
 });
 
+describeWith(NEEDS, 'spawns that wait at three servers', () => {
+  it('keep their turns when a server is killed, and a client that repeats with its key keeps its position', async () => {
+    const full = { SVC_DEFAULTS_MAX_SANDBOXES: '2', SVC_DEFAULTS_SPAWN_OVERFLOW: 'queue' };
+    const server = await startServer({ database, env: { ...env, ...full } });
+    onTestFinished(async () => {
+      await server.stop();
+      removeHome(server.home);
+    });
+    const [first, second, third] = (server.replicas ?? []).map(({ url }) => api(url)) as [Api, Api, Api];
+    const running = [await second.spawn(), await third.spawn()].map(({ id }) => id);
+    const depth = async () =>
+      (await third.call<{ queue_depth: number }>('POST', '/sandboxes/admission', {})).body.queue_depth;
+    const started: string[] = [];
+    let waiting = 0;
+    const spawn = (client: Api, owner_id: string, key?: string) => {
+      const headers = key === undefined ? {} : { 'idempotency-key': key };
+      client.call<{ id: string }>('POST', '/sandboxes', { owner_id }, headers).then(
+        ({ body: { id } }) => {
+          started.push(`${owner_id} ${key}`);
+          running.push(id);
+        },
+        // Of the server that is killed.
+        () => undefined,
+      );
+    };
+    const wait = async (...spawned: Parameters<typeof spawn>) => {
+      spawn(...spawned);
+      waiting++;
+      await until('it waits', async () => (await depth()) === waiting);
+    };
+    await wait(first, 'ann', 'oldest');
+    await wait(second, 'ann', 'younger');
+    await wait(first, 'bob', 'other');
+    await wait(third, 'ann', 'youngest');
+    await wait(first, 'ann');
+    // It was also the one that admits spawns.
+    await server.replicas?.[0]?.end('SIGKILL');
+    spawn(second, 'ann', 'oldest');
+    spawn(third, 'bob', 'other');
+    await until('the one without a key is given up', async () => (await depth()) === 4, 30_000);
+    const order = ['ann oldest', 'bob other', 'ann younger', 'ann youngest'];
+    for (const [n] of order.entries()) {
+      await second.destroy(running.shift() ?? '');
+      await until('the next one starts', () => started.length > n, 30_000);
+      expect(started).toEqual(order.slice(0, n + 1));
+    }
+    expect(await depth()).toBe(0);
+    for (const id of running) await third.destroy(id);
+  });
+});
+
 describeWith(NEEDS, 'servers that do not listen to each other', () => {
   it('show the events of others by polling', async () => {
     const server = await startServer({ database, env: { ...env, SVC_DATABASE_LISTEN: 'false' } });

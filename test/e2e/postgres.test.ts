@@ -15,6 +15,7 @@ import {
   urlOf,
 } from '../support/hosts/postgres.ts';
 import { describeWith } from '../support/requires.ts';
+import { boundStatements } from '../support/scripted/bound-statements.ts';
 import { tcpProxy } from '../support/scripted/tcp-proxy.ts';
 import { api } from '../support/servers/api.ts';
 import { type CliRun, runCli } from '../support/servers/run-cli.ts';
@@ -114,14 +115,6 @@ describeWith(['postgres', 'root', 'unshare'], 'an exec on a running sandbox', ()
     expect(often.filter(([, count]) => Number(count) >= 20)).toEqual([['sandbox-quota', 20]]);
   });
 });
-
-/** The names of the prepared statements that a message runs (postgresql.org/docs/current/protocol-message-formats.html, Bind). */
-function boundStatements(request: Buffer): string[] {
-  const names: string[] = [];
-  for (let at = 0; at + 5 <= request.length; at += 1 + request.readUInt32BE(at + 1))
-    if (request[at] === 0x42) names.push(request.toString('utf8', at + 5).split('\0', 2)[1] ?? '');
-  return names;
-}
 
 describeWith(['postgres', 'root', 'unshare'], 'an outage of PostgreSQL', () => {
   it('costs 503 for calls, and nothing for a running command', async () => {

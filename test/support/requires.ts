@@ -51,6 +51,7 @@ const present = {
   buildah: () => debianProgram('buildah') !== undefined,
   haproxy: () => debianProgram('haproxy', ['haproxy']) !== undefined,
   patroni: () => patroniFolder() !== undefined,
+  pgbouncer: () => debianProgram('pgbouncer', ['pgbouncer']) !== undefined,
   tmux: () => onPath('tmux') && onPath('vim.tiny'),
   'python3-testsuite': () =>
     readable('/usr/lib/python3.11/test/test_json/__init__.py') ||

@@ -3,7 +3,7 @@
 import { displayHost, parseAddress } from '../../domain/database-address.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { Connection, type DialOptions, type Row } from './connection.ts';
-import { NotPrimary, StatementFailure } from './failures.ts';
+import { isPooled, NotPrimary, StatementFailure } from './failures.ts';
 import { Hosts } from './hosts.ts';
 import { readFacts } from './migrate.ts';
 import { reasonOf, startFailure } from './opening.ts';
@@ -247,8 +247,7 @@ async function keepsPrepared(connections: readonly Connection[]): Promise<boolea
       await Promise.all(connections.map((one) => one.run({ name: 'doctor-prepared', text: 'SELECT 1' })));
     return true;
   } catch (error) {
-    // "already exists" and "does not exist" of prepared statements.
-    if (error instanceof StatementFailure && ['42P05', '26000'].includes(error.sqlState)) return false;
+    if (error instanceof StatementFailure && isPooled(error)) return false;
     throw error instanceof StatementFailure ? error.error : error;
   }
 }

@@ -77,6 +77,14 @@ const RIGHTS: Meaning = {
   message: 'The user of database.url lacks a right in the database.',
   remedy: 'Make the user the owner of the schema, or grant the right that the log names.',
 };
+const POOLED: Meaning = {
+  code: 'unavailable',
+  message: 'The database does not keep prepared statements, as behind a pooler in transaction mode.',
+  remedy: 'Set database.prepare to false, or connect to PostgreSQL directly.',
+};
+
+/** "Does not exist" and "already exists" of prepared statements. */
+const LOST_PREPARED = ['26000', '42P05'];
 
 /** Matched by the prefix of the SQLSTATE of an answer; the first match counts. */
 const ANSWERS: readonly (readonly [prefix: string, Outcome, Repeat, Meaning])[] = [
@@ -93,7 +101,10 @@ const ANSWERS: readonly (readonly [prefix: string, Outcome, Repeat, Meaning])[] 
   ['3D000', 'final', 'never', DENIED],
   ['42501', 'final', 'never', RIGHTS],
   ['23', 'final', 'never', EXISTS],
+  ...LOST_PREPARED.map((state) => [state, 'final', 'never', POOLED] as const),
 ];
+
+export const isPooled = ({ sqlState }: StatementFailure): boolean => LOST_PREPARED.includes(sqlState);
 
 /** The server ended the connection: what ran at that moment may have been committed. */
 const ENDED = /^(?:57P0[1245]|08|25P03)/;

@@ -52,9 +52,12 @@ export interface PostgresServer {
   install(file: string, name: string): void;
 }
 
-/** The server of this test run: started by the first test that asks, ended with the run. */
+/**
+ * The server of this test run: started by the first test that asks, ended with the run. SVC_TEST_POSTGRES is the folder of one
+ * that another run started, with its port in the file `ready`.
+ */
 export async function sharedPostgres(): Promise<PostgresServer> {
-  const folder = join(tmpdir(), `svc-pg-${process.ppid}`);
+  const folder = process.env.SVC_TEST_POSTGRES ?? join(tmpdir(), `svc-pg-${process.ppid}`);
   const ready = join(folder, 'ready');
   if (mkdirOnce(folder)) {
     const server = await launch(folder, process.ppid, []);
@@ -200,7 +203,8 @@ export function administer<R extends object = object>(
   return withClient(port, database, async (client) => (await client.query<R>(sql)).rows);
 }
 
-async function withClient<T>(
+/** With a connection of its own. */
+export async function withClient<T>(
   port: number,
   database: string,
   work: (client: pg.Client) => Promise<T>,

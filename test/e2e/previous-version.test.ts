@@ -1,0 +1,63 @@
+// An older version of the service on the schema of this one, and both at once, as while servers are upgraded one after the
+// other. SVC_TEST_PREVIOUS is the folder of the older version, built.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { fakeDeps } from '../support/fakes/ports.ts';
+import { ownPostgres, urlOf } from '../support/hosts/postgres.ts';
+import { api } from '../support/servers/api.ts';
+import { cli, removeHome, startServer } from '../support/servers/server.ts';
+import { startProcess } from '../support/servers/server-process.ts';
+
+const previous = process.env.SVC_TEST_PREVIOUS ?? '';
+const SUITES = ['store-postgres', 'postgres-replicas'];
+const env = { SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare', SVC_PROVIDERS_DEFAULT: 'auto' };
+
+describe.skipIf(previous === '')('an older version (SVC_TEST_PREVIOUS names it)', () => {
+  it('keeps the contract of its store on the schema of this version', { timeout: 1_000_000 }, async () => {
+    const server = await ownPostgres();
+    // Databases are copies of it.
+    const store = await openPostgresStore({
+      ...fakeDeps(),
+      ...{ url: urlOf('template1', server.port), program: '0.0.0-test', pool: 4, prepare: true },
+      requireSyncStandby: false,
+    });
+    await store.close();
+    writeFileSync(join(server.folder, 'ready'), String(server.port));
+    const files = SUITES.map((name) => `test/contract/${name}.test.ts`);
+    const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'contract', ...files];
+    const given = { PATH: process.env.PATH, HOME: process.env.HOME, SVC_TEST_POSTGRES: server.folder };
+    const run = spawn(process.execPath, args, { cwd: previous, env: given, stdio: 'inherit' });
+    expect(await once(run, 'exit')).toEqual([0, null]);
+  });
+
+  it('serves sandboxes beside this version while its database is upgraded, and after it', async () => {
+    const program = [join(previous, 'bin/svc.js'), 'serve'];
+    const old = await startServer({ database: 'postgres', env, program });
+    const upgraded: Awaited<ReturnType<typeof startProcess>>[] = [];
+    onTestFinished(async () => {
+      await Promise.all([old.stop(), ...upgraded.map(({ end }) => end('SIGTERM'))]);
+      removeHome(old.home);
+    });
+    const first = api(old.url);
+    const before = await first.spawn();
+    const beside = { ...old.env, SVC_SERVER_PORT: '0' };
+    upgraded.push(
+      await startProcess({ command: [process.execPath, cli, 'serve'], cwd: old.home, env: beside, user: {} }),
+    );
+    const second = api(upgraded[0]!.url);
+    expect((await second.sh(before.id, 'echo new')).stdout).toBe('new\n');
+    expect((await first.sh(before.id, 'echo old')).stdout).toBe('old\n');
+    const [byOld, byNew] = [await first.spawn(), await second.spawn()];
+    expect((await second.sh(byOld.id, 'echo a')).stdout).toBe('a\n');
+    expect((await first.sh(byNew.id, 'echo b')).stdout).toBe('b\n');
+    await first.destroy(byNew.id);
+    await second.destroy(byOld.id);
+    await old.stop();
+    expect((await second.sh(before.id, 'echo alone')).stdout).toBe('alone\n');
+    await second.destroy(before.id);
+  });
+});
