@@ -50,6 +50,7 @@ export function startExec(requests: Requests, spec: ExecSpec, signal?: AbortSign
     exit,
     kill: () => stream.askToEnd(),
     resize: (rows, cols) => resizeExec(requests, spec.exec_id, { rows, cols }),
+    pid: () => stream.pid || undefined,
     isRepeat: () => !stream.hasStarted,
   };
 }

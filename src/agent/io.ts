@@ -57,6 +57,8 @@ export interface Exec {
   /** Kills the process group: TERM, KILL after 2 s, then every descendant. Idempotent. */
   kill(): void;
   resize(rows: number, cols: number): Promise<void>;
+  /** The process id inside the sandbox, once `started` has resolved; absent where the backend does not tell it. */
+  pid?(): number | undefined;
   /** For an exec with a `body`, once `exit` has resolved: another call had started it. */
   isRepeat?(): boolean;
 }

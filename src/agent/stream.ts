@@ -27,6 +27,7 @@ export class AgentStream<T> {
   #resolve!: (value: T) => void;
   #reject!: (reason: unknown) => void;
   #hasStarted = false;
+  #pid = 0;
   #hasData = false;
   #isCancelled = false;
   #isSettled = false;
@@ -83,6 +84,11 @@ export class AgentStream<T> {
     return this.#hasStarted;
   }
 
+  /** The process id inside the sandbox that STARTED named; 0 before, and where nothing was started. */
+  get pid(): number {
+    return this.#pid;
+  }
+
   /** Asks the agent to end the stream, which continues until the agent answers: with ERROR ECANCELED unless it was faster. */
   askToEnd(): void {
     if (this.#isCancelled || this.#isSettled) return;
@@ -127,9 +133,10 @@ export class AgentStream<T> {
   }
 
   #onStarted(payload: Buffer): void {
-    only(payload, (reader) => reader.u32());
+    const pid = only(payload, (reader) => reader.u32());
     if (!this.#request.starts || this.#hasStarted || this.#hasData) throw new AgentFault('stray STARTED');
     this.#hasStarted = true;
+    this.#pid = pid;
     this.#start();
   }
 

@@ -3,6 +3,7 @@ import { KeyedLock } from '../domain/keyed-lock.ts';
 import { replicaUrl } from '../domain/replica-url.ts';
 import { formatTemplateKey, type TemplateKey } from '../domain/template-key.ts';
 import { EventFeed } from '../events/feed.ts';
+import { dataAccess } from './access/data-access.ts';
 import { egressPolicies } from './access/egress.ts';
 import { files } from './access/files.ts';
 import { logs } from './access/logs.ts';
@@ -217,6 +218,7 @@ function buildInterface(
     previews: previews({ server: config.current().server, store, runtimes, access, clock }),
     egress: egressPolicies({ settings, egress, gates, find, sandboxes, credentials, publisher, clock }),
     credentials: credentialViews(credentials),
+    dataAccess: dataAccess({ store, sandboxes }),
     files: files({ access, publisher }),
     templates: templateViews({
       templates,

@@ -100,6 +100,12 @@ export function lastingTimeoutMs(timeout: string | undefined, timeouts: ExecTime
   return timeout === undefined ? (timeouts.ownMs ?? 0) : execTimeoutMs(timeout, timeouts);
 }
 
+/** A deadline that somebody else keeps, too: 0 is none, and the owner's own maximum bounds it. */
+export function boundedDeadlineMs(ms: number, { ownMs = 0 }: Pick<ExecTimeouts, 'ownMs'>): number {
+  if (ownMs === 0) return ms;
+  return ms === 0 ? ownMs : Math.min(ms, ownMs);
+}
+
 function refuseNul(field: string, texts: readonly string[]): void {
   if (texts.some((text) => text.includes('\0')))
     throw new ServiceError('bad_request', `${field} holds a NUL character.`, { remedy: 'Remove it.' });

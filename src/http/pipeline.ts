@@ -27,7 +27,7 @@ import type { HttpConfig } from './http-config.ts';
 import type { InFlight } from './in-flight.ts';
 import type { PreviewGateway, Target } from './previews/gateway.ts';
 import { namesPort, servePort } from './previews/port-header.ts';
-import { rateLimiter } from './rate-limit.ts';
+import { type RateLimiter, rateLimiter } from './rate-limit.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
 import { workerAuthenticator } from './worker-caller.ts';
@@ -75,6 +75,10 @@ export interface Pipeline {
   always: Hook;
   /** For requests of `route`. */
   of(route: Route): Hook;
+  /** Calls `done` when it is the turn of `line`, which stands for a caller; also gives `request.pass` its meaning. */
+  turn(request: FastifyRequest, line: string, done: () => void): void;
+  /** Counts wrong credentials of the data plane by address; both as in `RateLimiter`. */
+  guesses: Pick<RateLimiter, 'blocked' | 'failed'>;
   /** Why the key of a request that was let in does not count any more; undefined while it does. */
   endOf(request: FastifyRequest): string | undefined;
 }
@@ -95,6 +99,11 @@ export function pipeline(deps: PipelineDeps): Pipeline {
   return {
     always: alwaysHook(deps, current, hostCheck(deps.config.current())),
     of: (route) => routeHook(route, { ...deps, current }),
+    turn: (request, line, done) => enter(deps.eventLoop, request, line, done),
+    guesses: {
+      blocked: (...parts) => current().access.limiter.blocked(...parts),
+      failed: (...parts) => current().access.limiter.failed(...parts),
+    },
     endOf: ({ raw, identity }) => identity && endOf(raw.headers, identity, current().access),
   };
 }
@@ -189,9 +198,13 @@ function routeHook(route: Route, { current, config, eventLoop }: FollowDeps): Ho
     const failure = refusalOf(route, request, reply, { access: current().access, limit });
     const { authorized, address } = request;
     const line = authorized ? accountOf(authorized.caller).name : `address ${address}`;
-    request.pass = () => eventLoop.pass(line);
-    eventLoop.enter(line, () => done(failure));
+    enter(eventLoop, request, line, () => done(failure));
   };
+}
+
+function enter(eventLoop: EventLoopYield, request: FastifyRequest, line: string, done: () => void): void {
+  request.pass = () => eventLoop.pass(line);
+  eventLoop.enter(line, done);
 }
 
 interface Rules {

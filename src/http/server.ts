@@ -12,6 +12,7 @@ import type { Config } from '../schema/config.ts';
 import type { ServerFacts } from './call.ts';
 import { type ConnectionLimits, limitConnections, mostConnections } from './connections.ts';
 import { renderOpenapi } from './description/openapi.ts';
+import { registerFacade } from './e2b/facade.ts';
 import { createFastify } from './framework.ts';
 import { keepHalfOpen } from './half-closed.ts';
 import type { HttpConfig } from './http-config.ts';
@@ -164,6 +165,12 @@ function registerAll(
     },
     { prefix: API_PREFIX },
   );
+  if (servesFacade(deps.config.current())) registerFacade(app, deps);
+}
+
+/** Never open to a network without keys. */
+function servesFacade({ e2b, auth, server }: HttpConfig): boolean {
+  return e2b.enabled && (auth.enabled || isLoopbackHost(server.host));
 }
 
 function factsOf({ version, config }: HttpServerDeps): ServerFacts {

@@ -251,6 +251,12 @@ export const Config = section('svc configuration', {
       'The key that seals them in the database, at least 32 characters and equal on all servers of a database; if empty and database.path is used, a key is generated beside that file. Backups do not contain it.',
     ),
   }),
+  e2b: section('The interface for programs that were written for E2B (docs/e2b.md).', {
+    enabled: flag(
+      true,
+      'Serve it on the address of the server. Without authentication it is served on loopback addresses only.',
+    ),
+  }),
   providers: section('The providers that run sandboxes.', {
     default: choice(
       ['auto', 'container', 'userspace', 'microvm', 'hosted', 'custom'],

@@ -88,7 +88,7 @@ const TABLE: Record<string, Allowance> = {
   'control/metrics/metrics.ts': { folders: ['schema', 'domain', 'control'], packages: ['prom-client'] },
   http: {
     folders: ['schema', 'domain', 'redact', 'events', 'control'],
-    packages: ['fastify', 'ajv', 'typebox', 'ws'],
+    packages: ['fastify', '@fastify/busboy', 'ajv', 'typebox', 'ws'],
   },
   client: {
     folders: ['schema', 'domain', 'http/paths.ts', 'http/socket/socket-protocol.ts', 'host/clock.ts'],

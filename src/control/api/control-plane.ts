@@ -4,6 +4,7 @@ import type { AdmissionDecision } from '../../schema/admission.ts';
 import type { ExtendRequest, Sandbox, SandboxListQuery, SpawnRequest } from '../../schema/sandbox.ts';
 import type { Caller } from './caller.ts';
 import type { CredentialViews } from './credentials.ts';
+import type { DataAccess } from './data-access.ts';
 import type { EgressPolicies } from './egress.ts';
 import type { EventViews } from './events.ts';
 import type { Execs, Logs } from './execs.ts';
@@ -51,6 +52,8 @@ export interface ControlPlane {
   exec: Execs;
   logs: Logs;
   previews: Previews;
+  /** Access by the tokens of sandboxes. */
+  dataAccess: DataAccess;
   egress: EgressPolicies;
   credentials: CredentialViews;
   files: Files;

@@ -16,11 +16,17 @@ import type { Caller } from './caller.ts';
 /** A repeat with the same Idempotency-Key joins the first command while it runs, and gets its result afterwards. */
 export type KeyableRequest = ExecRequest & { idempotencyKey?: string };
 
-export type LiveRequest = ExecRequest & { tty?: { rows: number; cols: number } };
+export type LiveRequest = ExecRequest & {
+  tty?: { rows: number; cols: number };
+  /** Standard input is empty; `open` gives a pipe otherwise. */
+  noInput?: true;
+  /** Instead of `timeout`, in ms: 0 is none, and one over the owner's maximum is that maximum. */
+  deadlineMs?: number;
+};
 
 /** Both directions of a running command. */
 export interface LiveExec
-  extends Pick<Exec, 'exec_id' | 'stdin' | 'startsAtInputEnd' | 'output' | 'exit' | 'resize'> {
+  extends Pick<Exec, 'exec_id' | 'stdin' | 'startsAtInputEnd' | 'output' | 'exit' | 'resize' | 'pid'> {
   /** Sends a signal to its process group, by name. */
   signal(name: string): Promise<void>;
 }

@@ -3,6 +3,7 @@
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { asServiceError } from '../../domain/errors.ts';
 import {
+  boundedDeadlineMs,
   execArgv,
   execEnv,
   execLabel,
@@ -95,7 +96,10 @@ export function execSpec(
     argv: execArgv(request),
     label: execLabel(request.command),
     env: execEnv(row.env, request.env),
-    timeoutMs: (isLasting ? lastingTimeoutMs : execTimeoutMs)(request.timeout, timeouts),
+    timeoutMs:
+      request.deadlineMs === undefined
+        ? (isLasting ? lastingTimeoutMs : execTimeoutMs)(request.timeout, timeouts)
+        : boundedDeadlineMs(request.deadlineMs, timeouts),
     stdin: request.keepStdin === true || request.stdin !== undefined,
     ...(request.tty && { pty: request.tty }),
     ...(request.detach && { detach: true }),

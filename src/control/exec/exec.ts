@@ -53,18 +53,20 @@ export function execs(deps: ExecDeps & { clock: Clock }): Execs {
  * the caller disconnects, only the following ends.
  */
 async function openExec(deps: ExecDeps, id: string, request: LiveRequest, call: ExecCall): Promise<LiveExec> {
-  if (!request.detach) return live(await startExec(deps, id, { ...request, keepStdin: true }, call));
+  if (!request.detach)
+    return live(await startExec(deps, id, { ...request, keepStdin: request.noInput !== true }, call));
   const { encoding: _, ...rest } = request;
   const { exec_id } = await detachExec(deps, id, rest, call);
   return live(await attachTo(deps, { id, exec_id }, { follow: true }, call));
 }
 
 function live({ exec, io }: StartedExec): LiveExec {
-  const { exec_id, stdin, startsAtInputEnd, output, exit } = exec;
+  const { exec_id, stdin, startsAtInputEnd, output, exit, pid } = exec;
   return {
     exec_id,
     stdin,
     ...(startsAtInputEnd && { startsAtInputEnd }),
+    ...(pid && { pid }),
     output,
     exit,
     resize: (rows, cols) => exec.resize(rows, cols),

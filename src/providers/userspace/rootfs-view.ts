@@ -31,8 +31,12 @@ const USR_LINKS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
 export async function hostView(etc: string, network: 'none' | 'host'): Promise<RootfsView> {
   const view: RootfsView = {
     binds: [{ target: '/usr', source: '/usr' }],
-    links: [{ path: '/var/tmp', target: '../tmp' }],
-    folders: ['/run', '/var'],
+    // Programs for E2B have their home there (docs/e2b.md).
+    links: [
+      { path: '/var/tmp', target: '../tmp' },
+      { path: '/home/user', target: '../workspace' },
+    ],
+    folders: ['/run', '/var', '/home'],
     hasResolver: true,
   };
   for (const name of USR_LINKS) await addEntry(view, '/', name);

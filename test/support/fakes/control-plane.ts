@@ -8,6 +8,7 @@ import type { ExecEnded, LiveExec, LiveRequest } from '../../../src/control/api/
 import type { ByteRange } from '../../../src/control/api/files.ts';
 import { BucketRateLimits } from '../../../src/control/system/rate-limits.ts';
 import { ByteLedger } from '../../../src/domain/byte-ledger.ts';
+import { fileSignature } from '../../../src/domain/data-token.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import type { Clock } from '../../../src/domain/ports.ts';
 import { realClock } from '../../../src/host/clock.ts';
@@ -103,6 +104,15 @@ export function fakeControlPlane({
     failing,
     signals,
     healthy: true,
+    dataAccess: {
+      tokensOf: (id) => ({ access: `access ${id}`, traffic: `traffic ${id}` }),
+      sandboxOf: (kind, token) => (token.startsWith(`${kind} `) ? token.slice(kind.length + 1) : undefined),
+      holderOf: (id, request_id) => ({ role: 'admin', actor: 'system:token', credential: id, request_id }),
+      isUsable: async (id) => sandboxMap.has(id),
+      isSigned: (id, file, signature) => fileSignature(`access ${id}`, file) === signature,
+      findSigned: async (file, signature) =>
+        [...sandboxMap.keys()].find((id) => fileSignature(`access ${id}`, file) === signature),
+    },
     sandboxes: {
       async spawn(request, caller, options) {
         note('sandboxes.spawn', caller, request, options);

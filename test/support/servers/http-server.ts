@@ -20,6 +20,7 @@ export interface HttpOptions {
   server?: Partial<Config['server']>;
   auth?: Partial<Config['auth']>;
   audit?: Partial<Config['audit']>;
+  e2b?: Partial<Config['e2b']>;
   images?: Partial<HttpConfig['images']>;
   rate_limit?: Partial<Config['rate_limit']>;
   clock?: Clock;
@@ -55,7 +56,7 @@ export async function startHttp(options: HttpOptions = {}): Promise<TestHttp> {
   return { server, control, logger, url, base: `${url}/api/v1`, port: Number(new URL(url).port) };
 }
 
-export function httpConfig({ server, auth, audit, images }: HttpOptions): HttpConfig {
+export function httpConfig({ server, auth, audit, images, e2b }: HttpOptions): HttpConfig {
   return {
     server: {
       host: '127.0.0.1',
@@ -85,6 +86,7 @@ export function httpConfig({ server, auth, audit, images }: HttpOptions): HttpCo
       worker_revoked_tokens: [],
       ...auth,
     },
+    e2b: { enabled: true, ...e2b },
     audit: { execs: false, max_records: 1000, ...audit },
     images: { writes: 'admin', max_image_bytes: 16 * MEBIBYTE, max_entries: 1000, ...images },
   };

@@ -1,0 +1,125 @@
+// filesystem.Filesystem: looking at folders, making, moving and removing what is in them.
+import { posix } from 'node:path';
+import type { ControlPlane } from '../../../control/api/control-plane.ts';
+import { asServiceError } from '../../../domain/errors.ts';
+import type { FileInfo } from '../../../schema/file.ts';
+import type { Fields } from '../read-body.ts';
+import { RpcFailure } from '../rpc/failure.ts';
+import type { RpcCall, ServerStream, Unary } from '../rpc/rpc.ts';
+import { type Homes, pathIn } from '../users.ts';
+import { entryOf, inOrder, type Look } from './entry.ts';
+
+const MOST_DEPTH = 64;
+
+export interface FilesystemDeps {
+  control: Pick<ControlPlane, 'files'>;
+  homes: Homes;
+}
+
+export interface FilesystemService {
+  unary: Record<string, Unary>;
+  streams: Record<string, ServerStream>;
+}
+
+export function filesystemService(deps: FilesystemDeps): FilesystemService {
+  const at = async (call: RpcCall, message: Fields, name: string) =>
+    pathIn(await deps.homes.of(call), message.text(name) ?? '');
+  return {
+    streams: {},
+    unary: {
+      Stat: async (call, message) => ({ entry: await stat(deps, call, await at(call, message, 'path')) }),
+      ListDir: async (call, message) => {
+        const depth = Math.min(message.number('depth') || 1, MOST_DEPTH);
+        return { entries: await list(deps, call, await at(call, message, 'path'), depth) };
+      },
+      MakeDir: async (call, message) => {
+        const path = await at(call, message, 'path');
+        await makeFolder(deps, call, path);
+        return { entry: await stat(deps, call, path) };
+      },
+      Move: async (call, message) => {
+        const [from, to] = [await at(call, message, 'source'), await at(call, message, 'destination')];
+        await move(deps, call, from, to);
+        return { entry: await stat(deps, call, to) };
+      },
+      Remove: async (call, message) => {
+        await remove(deps, call, await at(call, message, 'path'));
+        return {};
+      },
+    },
+  };
+}
+
+function lookFor({ control }: FilesystemDeps, { sandbox_id, caller, signal }: RpcCall): Look {
+  return async (path) => {
+    try {
+      return await control.files.stat(sandbox_id, path, caller, signal);
+    } catch (error) {
+      if (isNothing(error)) return undefined;
+      throw error;
+    }
+  };
+}
+
+/** Also a path that leads through a file. */
+const isNothing = (error: unknown) => ['not_found', 'bad_request'].includes(asServiceError(error).code);
+
+async function stat(deps: FilesystemDeps, call: RpcCall, path: string): Promise<object> {
+  const look = lookFor(deps, call);
+  const info = await look(path);
+  if (!info) throw noSuchPath(path);
+  return entryOf(info, look);
+}
+
+async function list(deps: FilesystemDeps, call: RpcCall, path: string, depth: number): Promise<object[]> {
+  const look = lookFor(deps, call);
+  const root = await followed(await look(path), look);
+  if (!root) throw noSuchPath(path);
+  if (root.type !== 'dir') throw new RpcFailure('invalid_argument', `path is not a directory: ${path}`);
+  const { sandbox_id, caller, signal, hold } = call;
+  const found = await deps.control.files.list(sandbox_id, root.path, depth, caller, signal, hold);
+  const asked = posix.normalize(path);
+  // A link at the root stays in the answer as it was asked for.
+  const shown = (info: FileInfo) =>
+    root.path === asked ? info.path : posix.join(asked, posix.relative(root.path, info.path));
+  const entries: object[] = [];
+  for (const info of found.sort(inOrder)) entries.push(await entryOf(info, look, shown(info)));
+  return entries;
+}
+
+async function followed(info: FileInfo | undefined, look: Look): Promise<FileInfo | undefined> {
+  let found = info;
+  for (let left = 16; left > 0 && found?.type === 'symlink'; left--)
+    found = await look(posix.resolve(posix.dirname(found.path), found.symlink_target ?? '.'));
+  return found;
+}
+
+async function makeFolder(deps: FilesystemDeps, call: RpcCall, path: string): Promise<void> {
+  const look = lookFor(deps, call);
+  const there = await followed(await look(path), look);
+  if (there?.type === 'dir') throw new RpcFailure('already_exists', `directory already exists: ${path}`);
+  if (there)
+    throw new RpcFailure('invalid_argument', `path already exists but it is not a directory: ${path}`);
+  await deps.control.files.mkdir(call.sandbox_id, path, { parents: true }, call.caller, call.signal);
+}
+
+async function move(deps: FilesystemDeps, call: RpcCall, from: string, to: string): Promise<void> {
+  const { files } = deps.control;
+  if (!(await lookFor(deps, call)(from))) throw noSuchPath(from);
+  const parent = posix.dirname(to);
+  await files.mkdir(call.sandbox_id, parent, { parents: true }, call.caller, call.signal);
+  await files.move(call.sandbox_id, from, to, call.caller, call.signal);
+}
+
+/** What is not there is removed already. */
+async function remove({ control }: FilesystemDeps, call: RpcCall, path: string): Promise<void> {
+  try {
+    await control.files.remove(call.sandbox_id, path, true, call.caller, call.signal);
+  } catch (error) {
+    if (asServiceError(error).code !== 'not_found') throw error;
+  }
+}
+
+function noSuchPath(path: string): RpcFailure {
+  return new RpcFailure('not_found', `path not found: ${path}`);
+}

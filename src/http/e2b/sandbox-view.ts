@@ -1,0 +1,61 @@
+// Sandboxes as the control API of E2B shows them.
+import type { DataAccess } from '../../control/api/data-access.ts';
+import type { Sandbox } from '../../schema/sandbox.ts';
+
+/** The version of their agent whose features are offered: their SDKs decide by it what they try. */
+export const AGENT_VERSION = '0.6.13';
+/** A template of this name needs no set-up: it is what the server runs by default. */
+export const BASE_TEMPLATE = 'base';
+const CLIENT = 'svc';
+/** Their schema has no smaller one. */
+const LEAST_MEMORY_MB = 128;
+/** Not the same for all providers, and not in the record: `metrics` has the measured size. */
+const DISK_MB = 1024;
+
+/** The answer of create and connect, which carries the tokens. */
+export function startedView(sandbox: Sandbox, data: DataAccess): object {
+  const { access, traffic } = data.tokensOf(sandbox.id);
+  return {
+    ...named(sandbox),
+    envdAccessToken: access,
+    trafficAccessToken: traffic,
+    domain: sandbox.preview_domain ?? null,
+  };
+}
+
+/** The answer of get. */
+export function detailView(sandbox: Sandbox, data: DataAccess): object {
+  return {
+    ...listedView(sandbox),
+    envdAccessToken: data.tokensOf(sandbox.id).access,
+    domain: sandbox.preview_domain ?? null,
+    lifecycle: { autoResume: false, onTimeout: 'kill' },
+  };
+}
+
+/** An entry of a list. */
+export function listedView(sandbox: Sandbox): object {
+  return {
+    ...named(sandbox),
+    startedAt: sandbox.created_at,
+    endAt: sandbox.expires_at,
+    cpuCount: sandbox.vcpus,
+    memoryMB: Math.max(LEAST_MEMORY_MB, sandbox.memory_mb),
+    diskSizeMB: DISK_MB,
+    metadata: sandbox.metadata,
+    state: 'running',
+  };
+}
+
+export const templateOf = ({ template }: Pick<Sandbox, 'template'>): string => template ?? BASE_TEMPLATE;
+
+function named(sandbox: Sandbox) {
+  const templateID = templateOf(sandbox);
+  return {
+    sandboxID: sandbox.id,
+    templateID,
+    alias: templateID,
+    clientID: CLIENT,
+    envdVersion: AGENT_VERSION,
+  };
+}

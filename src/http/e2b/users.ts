@@ -1,0 +1,84 @@
+// Users and paths as programs for E2B name them. A sandbox has one user: `user` and `root` both mean it (docs/e2b.md).
+import { posix } from 'node:path';
+import type { ControlPlane } from '../../control/api/control-plane.ts';
+import { asServiceError } from '../../domain/errors.ts';
+import { RpcFailure } from './rpc/failure.ts';
+
+const USERS = ['', 'user', 'root'];
+const HOME = '/home/user';
+const OTHER_HOMES = ['/workspace', '/root', '/'];
+const MOST_HOMES = 4096;
+
+/** The name in a Basic authorization, whose password is empty; empty where there is none. Throws `unauthenticated`. */
+export function userOf(authorization: string | undefined): string {
+  if (authorization === undefined) return '';
+  const [scheme = '', encoded = ''] = authorization.split(' ');
+  if (scheme.toLowerCase() !== 'basic') return '';
+  const [name = ''] = Buffer.from(encoded, 'base64').toString().split(':');
+  return knownUser(name);
+}
+
+/** Throws `unauthenticated` for a user that no sandbox has. */
+export function knownUser(name: string): string {
+  if (USERS.includes(name)) return name;
+  throw new RpcFailure('unauthenticated', `invalid username: '${name.slice(0, 64)}'`);
+}
+
+export interface Homes {
+  /** Where programs start: /home/user, made if it can be, else another folder that exists. */
+  of(asking: Asking): Promise<string>;
+}
+
+/** The sandbox in which to look, and the caller. */
+export interface Asking {
+  sandbox_id: string;
+  caller: Parameters<ControlPlane['files']['stat']>[2];
+  signal: AbortSignal;
+}
+
+export function homes({ files }: Pick<ControlPlane, 'files'>): Homes {
+  const known = new Map<string, string>();
+  const isFolder = async (path: string, { sandbox_id, caller, signal }: Asking) => {
+    try {
+      return (await files.stat(sandbox_id, path, caller, signal)).type !== 'file';
+    } catch (error) {
+      if (isAboutPath(error)) return false;
+      throw error;
+    }
+  };
+  const make = async ({ sandbox_id, caller, signal }: Asking) => {
+    try {
+      await files.mkdir(sandbox_id, HOME, { parents: true }, caller, signal);
+      return true;
+    } catch (error) {
+      if (isAboutPath(error)) return false;
+      throw error;
+    }
+  };
+  const find = async (asking: Asking) => {
+    if ((await isFolder(HOME, asking)) || (await make(asking))) return HOME;
+    for (const path of OTHER_HOMES) if (await isFolder(path, asking)) return path;
+    return '/';
+  };
+  return {
+    of: async (asking) => {
+      const before = known.get(asking.sandbox_id);
+      if (before !== undefined) return before;
+      const found = await find(asking);
+      if (known.size >= MOST_HOMES) known.delete(known.keys().next().value ?? '');
+      known.set(asking.sandbox_id, found);
+      return found;
+    },
+  };
+}
+
+const isAboutPath = (error: unknown) =>
+  ['not_found', 'forbidden', 'bad_request', 'conflict'].includes(asServiceError(error).code);
+
+/** An absolute path: relative ones and `~` start at the home, and none is the home. Throws `invalid_argument`. */
+export function pathIn(home: string, path: string): string {
+  if (path === '' || path === '~') return home;
+  if (path.startsWith('~/')) return posix.join(home, path.slice(2));
+  if (path.startsWith('~')) throw new RpcFailure('invalid_argument', `invalid path: '${path.slice(0, 256)}'`);
+  return path.startsWith('/') ? path : posix.join(home, path);
+}
