@@ -47,6 +47,7 @@ const present = {
   python3: () => executable('/usr/bin/python3'),
   'python-client': () => onPath('python3') && installs('scripts/python-tools.sh'),
   schemathesis: () => onPath('python3') && installs('scripts/schemathesis.sh'),
+  'e2b-python': () => onPath('python3') && installs('scripts/e2b-python.sh'),
   'docker-registry': () => debianProgram('docker-registry') !== undefined,
   buildah: () => debianProgram('buildah') !== undefined,
   haproxy: () => debianProgram('haproxy', ['haproxy']) !== undefined,
