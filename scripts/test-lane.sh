@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs a command in process, mount, IPC and network namespaces of its own, with its own temporary folder and run folder: suites
-# that run side by side cannot see or stop each other's processes, or take each other's ports. Only loopback is there: no
-# test needs a network. Needs root.
+# that run side by side cannot see or stop each other's processes, or take each other's ports. Only loopback is there, so what
+# tests download the first time is fetched before. Needs root.
 set -euo pipefail
 root="$(cd "$(dirname "$0")/.." && pwd)"
+bash "$root/scripts/debian-programs.sh" || echo 'Tests that need these programs will say so.' >&2
 temporary="$(mktemp -d /var/tmp/svc-test-lane-XXXXXX)"
 trap 'rm -rf --one-file-system "$temporary"' EXIT
 chmod 1777 "$temporary"
