@@ -63,6 +63,11 @@ export const UserspaceConfig = section('Sandboxes made of Linux namespaces: no d
     'none',
     'none: only its own loopback. host: shares the network of this machine and has no previews.',
   ),
+  user: choice(
+    ['sandbox', 'image', 'root'],
+    'sandbox',
+    'User of commands in sandboxes on images of the image store: sandbox (uid 1000), image (the user that the image names), or root (uid 0, for installers such as apt). It is one unprivileged user of the host in each case. As uid 0, calls that change owners and users report success and change nothing. Needs the runner unshare, and excludes pool.enabled.',
+  ),
   languages: strings(
     'Interpreters that the health check looks for inside the sandbox, for example python3.',
     {

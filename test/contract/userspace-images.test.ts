@@ -51,6 +51,108 @@ async function importBusybox(store: StoreDeps, parts: Partial<ImageParts> & { mo
 const usesOf = (root: string) =>
   readdirSync(join(root, 'trees')).flatMap((chain) => readdirSync(join(root, 'trees', chain, 'uses')));
 
+describeWith(['root', 'busybox', 'unshare'], 'the user of commands on an image', () => {
+  let place: UserspaceHome;
+  let store: StoreDeps;
+
+  beforeAll(async () => {
+    place = userspaceHome();
+    store = storeDeps(join(place.home, 'images'));
+    const more = [
+      ...['chown', 'chmod', 'su', 'grep'].map((name) => ({
+        name: `bin/${name}`,
+        type: '2',
+        link: 'busybox',
+      })),
+      { name: 'etc/apt/apt.conf', content: '' },
+      { name: 'root/', type: '5', mode: 0o700 },
+    ];
+    const named = (user: string, name: string) =>
+      importBusybox(store, { more, name, config: { ...CONFIG, User: user } });
+    await named('app:app', 'team/app:1');
+    await named('', 'team/plain:1');
+    await named('4321', 'team/number:1');
+    await named('nobody-knows', 'team/unknown:1');
+  });
+  afterAll(() => place.remove());
+
+  const inside = async (user: 'sandbox' | 'image' | 'root', image: string, text: string, change = {}) => {
+    const provider = place.provider({ user, ...change });
+    const id = freshId();
+    try {
+      const { warnings } = await provider.create(runtimeSpec(id, { image }), soon());
+      const io = await provider.attach({ id, epoch: 1 }, soon());
+      const { stdout, stderr } = await runInside(io, ['sh', '-c', `{ ${text}; } 2>&1`]);
+      io.close();
+      return { out: stdout + stderr, warnings };
+    } finally {
+      await provider.destroy({ id, epoch: 1 }, soon());
+      await provider.close();
+    }
+  };
+
+  it.each([
+    ['sandbox', 'team/app:1', '1000 sandbox sandbox /workspace\n'],
+    ['image', 'team/app:1', '77 app app /workspace\n'],
+    ['image', 'team/plain:1', '0 root root /root\n'],
+    ['image', 'team/number:1', '4321 sandbox sandbox /workspace\n'],
+    ['root', 'team/app:1', '0 root root /root\n'],
+  ] as const)('is, with user %s and %s: %s', async (user, image, expected) => {
+    const { out, warnings } = await inside(user, image, 'echo "$(id -u) $(id -un) $USER $HOME"');
+    expect(out).toBe(expected);
+    expect(warnings).toEqual(expected.startsWith('0') ? [expect.stringContaining('change nothing')] : []);
+  });
+
+  it('ignores changes of owners as root of an image, and has no right', async () => {
+    const { out } = await inside(
+      'root',
+      'team/plain:1',
+      'touch /f; chown 5:6 /f && stat -c %u:%g /f; grep Cap /proc/self/status; cat /etc/apt/apt.conf.d/99svc',
+    );
+    expect(out).toMatch(/^0:0\n/);
+    expect(out.match(/Cap\w+:\t0+\n/g)).toHaveLength(5);
+    expect(out).toContain('APT::Sandbox::User "root";');
+    const { out: refused } = await inside('sandbox', 'team/plain:1', 'touch /f; chown 5:6 /f');
+    expect(refused).toMatch(/not permitted|Invalid argument/);
+  });
+
+  it('filters no call of the agent, and none of other users', async () => {
+    const filters = 'grep Seccomp_filters /proc/self/status /proc/1/status';
+    const count = (out: string) => [...out.matchAll(/Seccomp_filters:\t(\d+)/g)].map(([, n]) => Number(n));
+    const [own = 0, agent = 0] = count((await inside('root', 'team/plain:1', filters)).out);
+    expect(own).toBe(agent + 1);
+    const [plain = 0, same = 0] = count((await inside('sandbox', 'team/plain:1', filters)).out);
+    expect([plain, same]).toEqual([agent, agent]);
+  });
+
+  it('stays sandbox with a warning under bubblewrap, and hosts no pool', async () => {
+    const { out, warnings } = await inside('root', 'team/plain:1', 'id -u', { runner: 'bwrap' });
+    expect(out).toBe('1000\n');
+    expect(warnings).toEqual(
+      expect.arrayContaining([expect.stringContaining('Commands run as user sandbox')]),
+    );
+    for (const [user, hosts] of [
+      ['sandbox', true],
+      ['image', false],
+      ['root', false],
+    ] as const) {
+      const provider = place.provider({ user });
+      expect(provider.hostsPools).toBe(hosts);
+      expect(provider.describe().isolation.user).toContain(
+        user === 'root' ? 'uid 0 inside images' : 'own_uid',
+      );
+      await provider.close();
+    }
+  });
+
+  it('fails for a user that the image does not have', async () => {
+    await expect(inside('image', 'team/unknown:1', 'id')).rejects.toMatchObject({
+      code: 'provider_error',
+      message: expect.stringContaining('nobody-knows'),
+    });
+  });
+});
+
 for (const runner of ['unshare', 'bwrap', 'proot', 'auto'] as const) {
   describeWith(
     ['root', 'busybox', 'unshare', ...(runner === 'auto' ? [] : [runner])],

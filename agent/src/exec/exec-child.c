@@ -95,6 +95,9 @@ _Noreturn void exec_child(const struct exec_plan *plan, const struct exec_ends *
 	take_descriptors(ends);
 	restore_signals();
 	enter_workdir(plan->workdir, ends->default_workdir);
+	/* Only here: neither the agent nor its other children may believe that they changed their identity. */
+	if (ends->ignores_owners && ignore_owners())
+		refuse(errno);
 	/* The search for the program uses the exec's own PATH. */
 	environ = plan->env;
 	execvp(plan->argv[0], plan->argv);

@@ -29,7 +29,7 @@ static int open_planned(struct stream *stream, const struct exec_plan *plan)
 	if (!exec)
 		return error ? error : ENOMEM;
 	exec->child.uid = stream->uid;
-	error = exec_start(exec, plan, options->workdir);
+	error = exec_start(exec, plan, options);
 	if (error) {
 		free(exec);
 		return error;

@@ -41,14 +41,19 @@ struct exec_ends {
 	const char *terminal;
 	const char *default_workdir;
 	uid_t uid;          /* uid to change to, see user.h */
+	bool ignores_owners; /* see agent.h */
 };
+
+/* Answers 0 to calls of this process and its children that change owners or identities, without doing anything. -1 with
+ * errno. (ignore-owners.c) */
+int ignore_owners(void);
 
 _Noreturn void exec_child(const struct exec_plan *plan, const struct exec_ends *ends);
 
 struct exec;
 /* Starts the process of an exec whose callbacks are set. Returns 0, or a positive errno and leaves nothing behind.
  * (exec-start.c) */
-int exec_start(struct exec *exec, const struct exec_plan *plan, const char *default_workdir);
+int exec_start(struct exec *exec, const struct exec_plan *plan, const struct serve_options *options);
 
 /* One of the outputs of an exec. (exec-output.c) */
 struct output {

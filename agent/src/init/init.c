@@ -111,6 +111,7 @@ static int serve_settings(struct settings *s)
 		environment[count++] = entry;
 	options.env = (char *const *)environment;
 	options.workdir = settings_get(s, "workdir");
+	options.ignores_owners = settings_get(s, "ignore_owners") != NULL;
 	options.is_traced = settings_get(s, "traced") != NULL;
 	options.ring_budget = settings_number(s, "ring_budget", MEBIBYTE);
 	options.life_ms = settings_number(s, "life_ms", 0);

@@ -86,6 +86,24 @@ static int add_user(int etc, const char *name, unsigned id, const char *line)
 	return failed;
 }
 
+/* apt gives its work to the user _apt, which cannot be had. */
+static int write_apt(int etc)
+{
+	static const char path[] = "/upper/etc/apt/apt.conf.d/99svc";
+	int apt = openat(etc, "apt", READ | O_DIRECTORY), fd, failed;
+
+	if (apt < 0)
+		return 0;
+	close(apt);
+	if (mkdir("/upper/etc/apt", 0755) || mkdir("/upper/etc/apt/apt.conf.d", 0755))
+		return fail("make /etc/apt");
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	failed = fd < 0 || dprintf(fd, "APT::Sandbox::User \"root\";\n") < 0;
+	if (fd >= 0)
+		close(fd);
+	return failed ? fail("write /etc/apt") : 0;
+}
+
 static int write_users(const struct settings *s, int etc)
 {
 	unsigned id = (unsigned)settings_number(s, "inside_uid", 1000);
@@ -107,6 +125,8 @@ static int write_own_files(const struct settings *s)
 	failed = mkdir("/upper/etc", 0755) ? fail("make /etc") : 0;
 	if (!failed && settings_get(s, "tree"))
 		failed = write_users(s, etc);
+	if (!failed && settings_get(s, "ignore_owners"))
+		failed = write_apt(etc);
 	if (!failed && settings_get(s, "gate"))
 		failed = write_upper("resolv.conf", GATE_RESOLVER, "");
 	close(etc);

@@ -11,6 +11,7 @@ import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
 import { chooseImage } from './image.ts';
 import { useImage } from './image-use.ts';
+import { chooseUser } from './image-user.ts';
 import { launch } from './launch.ts';
 import { type CreateOrder, differences, type PlannedOrder, planSandbox, type SandboxPlan } from './plan.ts';
 import { processMarker } from './process-marker.ts';
@@ -41,7 +42,10 @@ export async function createRuntime(
 
 async function prepared(state: UserspaceState, given: CreateOrder): Promise<PlannedOrder> {
   await state.prepare();
-  const order = { ...given, image: await chooseImage(state, given.spec) };
+  const image = await chooseImage(state, given.spec);
+  const { user } = state.config;
+  const chosen = await state.slowly(() => chooseUser({ user, image, runner: given.runner.name }));
+  const order = { ...given, image, user: chosen };
   refuseDifferences(order.spec.strict, differences(state, order));
   return order;
 }

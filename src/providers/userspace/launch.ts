@@ -6,6 +6,7 @@ import { runFolder } from '../local/instance-folders.ts';
 import { encodeSettings, environmentSettings, ringSetting, type Setting } from '../local/settings.ts';
 import { POOL_UIDS, UID_BASE } from '../local/uid-slots.ts';
 import { bwrapArguments } from './bwrap.ts';
+import { STANDARD_USER } from './image-user.ts';
 import type { Blueprint, Runner, StagedTree } from './plan.ts';
 import { MARKER_VARIABLE, processMarker } from './process-marker.ts';
 import { prootArguments, prootSettings } from './proot.ts';
@@ -47,7 +48,8 @@ export async function launch(
 export function launchSettings(state: UserspaceState, order: LaunchOrder): Setting[] {
   const { blueprint, record, secret, runner } = order;
   const words = wordsOf(state, runner, blueprint);
-  const home = blueprint.isPool ? '/' : '/workspace';
+  const workdir = blueprint.isPool ? '/' : '/workspace';
+  const { name: user, home } = blueprint.user ?? STANDARD_USER;
   return [
     ['secret', secret.toString('hex')],
     ['run_dir', runFolder(state.folders, blueprint.name)],
@@ -64,8 +66,8 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ...limits(order, state.config.max_disk_mb),
     ...(order.lifeMs === undefined ? [] : [['life_ms', `${order.lifeMs}`] as Setting]),
     // Users of a pool get their own folder with each command.
-    ['workdir', home],
-    ...environmentSettings('sandbox', home, blueprint.env),
+    ['workdir', workdir],
+    ...environmentSettings(user, blueprint.isPool ? workdir : home, blueprint.env),
   ];
 }
 

@@ -14,6 +14,7 @@ import type { RuntimeSpec } from '../provider.ts';
 import { resolverPath } from './etc.ts';
 import type { ChosenImage } from './image.ts';
 import { imageEnvironment } from './image-environment.ts';
+import { canChooseUser, type SandboxUser } from './image-user.ts';
 import { movedView, type RootfsView } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';
 
@@ -34,6 +35,8 @@ export interface Blueprint {
   gate?: { maker: 'init' | 'launcher'; resolver: string };
   /** Environment of the image's own, for every command. */
   env: Record<string, string>;
+  /** Who commands are; the standard user without. */
+  user?: SandboxUser;
   /** The view's image is a tree of the store. */
   isTree?: true;
   sizes: Sizes;
@@ -66,6 +69,7 @@ export interface CreateOrder {
 /** An order whose image has been found. */
 export interface PlannedOrder extends CreateOrder {
   image: ChosenImage;
+  user: SandboxUser;
 }
 
 /** The resources claimed on the host for this runtime. */
@@ -113,6 +117,7 @@ export async function planSandbox(
     id: spec.id,
     view: image.stored ? movedView(view, reach(TREE, view.overlay ?? '')) : view,
     env: imageEnvironment(image).env,
+    user: order.user,
     ...(image.stored && { isTree: true as const }),
     network,
     ...(spec.gate && { gate: { maker: gateMaker(runner), resolver: resolverPath(state.folders) } }),
@@ -136,12 +141,15 @@ export async function planSandbox(
     slot: claims.slot,
     image: image.name,
     memory_mb,
-    warnings: differences(state, order),
+    warnings: [...differences(state, order), ...(order.user.uid === 0 ? [IGNORED_OWNERS] : [])],
   };
 }
 
 /** bubblewrap leaves init no right over the network that it makes. */
 const gateMaker = ({ name }: Runner) => (name === 'bwrap' ? 'launcher' : 'init');
+
+const IGNORED_OWNERS =
+  'Commands run as root of the image: calls that change owners and users report success and change nothing.';
 
 function networkOf(state: UserspaceState, spec: RuntimeSpec): 'none' | 'host' {
   return spec.network === 'default' && state.config.network === 'host' ? 'host' : 'none';
@@ -167,6 +175,11 @@ export function differences(
     );
   if (image.rootfs && runner.name === 'bwrap')
     warnings.push('The image is read-only: bubblewrap does not support an overlay.');
+  const isOtherUser = state.config.user !== 'sandbox' && image.stored !== undefined;
+  if (isOtherUser && !canChooseUser({ image, runner: runner.name }))
+    warnings.push(
+      `Commands run as user sandbox: providers.userspace.user needs the runner unshare, and this is ${runner.name}.`,
+    );
   return warnings;
 }
 

@@ -2,7 +2,7 @@
 // Propagation is left alone: init makes the mounts private in one go with the rest.
 
 import type { Setting } from '../local/settings.ts';
-import { INSIDE_UID } from '../local/uid-slots.ts';
+import { STANDARD_USER } from './image-user.ts';
 import type { Blueprint } from './plan.ts';
 
 /** A pool's user namespace is made by init, which maps more uids than unshare can. */
@@ -18,10 +18,11 @@ export function unshareArguments({ network, agent, name, isPool }: Blueprint): s
 
 /** What init builds (agent/src/init/root.c reads these). */
 export function rootSettings(blueprint: Blueprint): Setting[] {
-  const { view, id, sizes, isPool, gate } = blueprint;
+  const { view, id, sizes, isPool, gate, user = STANDARD_USER } = blueprint;
   return [
     ['hostname', id],
-    ['inside_uid', `${INSIDE_UID}`],
+    ['inside_uid', `${user.uid}`],
+    ...(user.uid === 0 ? [['ignore_owners', '1'] as Setting] : []),
     ['shm_bytes', isPool ? '0' : `${sizes.shm}`],
     ...view.folders.map((path): Setting => ['dir', path]),
     ...view.links.map(({ path, target }): Setting => ['link', `${path}=${target}`]),

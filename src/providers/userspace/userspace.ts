@@ -1,6 +1,7 @@
 // The userspace provider: sandboxes from namespaces, by bubblewrap or unshare (or from a tracer, by proot), with svc-agent as
 // their first process.
 import { wrapNotStarted } from '../../domain/not-started.ts';
+import type { UserspaceConfig } from '../../schema/config.ts';
 import type { Capability, Isolation } from '../../schema/provider.ts';
 import { openAgentSocket, sandboxSession } from '../local/agent-socket.ts';
 import { MAX_PROCESSES } from '../local/cgroup-plan.ts';
@@ -32,7 +33,8 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     hasNetwork: deps.config.network === 'host' || deps.config.runner === 'proot',
     hasEgress: deps.config.runner !== 'proot',
     ...(deps.config.runner !== 'proot' && { gateRefusal: () => runners.gateRefusal() }),
-    hostsPools: deps.host.uid === 0 && deps.config.runner !== 'proot',
+    // Users of a pool are its tenants.
+    hostsPools: deps.host.uid === 0 && deps.config.runner !== 'proot' && deps.config.user === 'sandbox',
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
     presentImages: () => presentImages(state),
     readyImage: (spec, signal) => readyImage(state, spec, signal),
@@ -83,6 +85,12 @@ const NOTHING: Isolation = {
   user: 'none',
 };
 
+const INSIDE: Readonly<Record<UserspaceConfig['user'], string>> = {
+  sandbox: '',
+  image: "; inside images the image's user, which may be uid 0",
+  root: '; uid 0 inside images, where calls that change owners and users report success and change nothing',
+};
+
 function isolationOf(state: UserspaceState): Isolation {
   const { config, host } = state;
   if (config.runner === 'proot') return NOTHING;
@@ -101,7 +109,9 @@ function isolationOf(state: UserspaceState): Isolation {
         ? 'bounded: memory of fixed size'
         : 'per_file: each file is bounded, the sum is not',
     user:
-      host.uid === 0 ? 'own_uid: a host uid of its own, never 0' : "server_uid: the server's own host user",
+      (host.uid === 0
+        ? 'own_uid: a host uid of its own, never 0'
+        : "server_uid: the server's own host user") + INSIDE[config.user],
   };
 }
 

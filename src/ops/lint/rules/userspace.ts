@@ -43,4 +43,16 @@ export const USERSPACE_RULES = rulesOf('userspace', [
     check: ({ config: { providers } }) =>
       findingIf(providers.userspace.enabled && providers.userspace.network === 'host'),
   },
+  {
+    id: 'SVC704',
+    key: 'providers.userspace.user',
+    title: 'Shared VMs do not run commands as the user of an image.',
+    why: 'Userspace then hosts no shared VMs, so spawns fail or go to another provider. Users of a shared VM are its tenants and each have a uid.',
+    remedy: 'Set providers.userspace.user to sandbox, or pool.enabled to false.',
+    example: 'providers:\n  userspace:\n    user: sandbox\n',
+    level: 'error',
+    production: 'error',
+    check: ({ config: { pool, providers } }) =>
+      findingIf(pool.enabled && providers.userspace.enabled && providers.userspace.user !== 'sandbox'),
+  },
 ]);
