@@ -33,7 +33,7 @@ const body = ({ env }: Runtime) => {
   }, 240_000);
 
   it('reaches what the policy allows, and nothing that is hostile', async () => {
-    const { id } = await client.spawn({ egress: WIDE });
+    const { id } = await client.spawn({ egress: { ...WIDE, mode: 'proxy' } });
     const targets = hostileTargets([net.address, 'fd77::2', OWN_PUBLIC]);
     const list = [
       { way: 'http', host: 'api.example.com', port: 80 },
