@@ -1,4 +1,5 @@
-// The same proxy in every kind of sandbox that the server runs itself: in a container without a network, and in a virtual machine.
+// The same policies in every kind of sandbox that the server runs itself: in a container without a network through the proxy, and in
+// a virtual machine through the transparent gate as well.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -13,54 +14,60 @@ const PUBLIC = '93.184.216.34';
 const ATTEMPTS = readFileSync(join(packageRoot, 'test/support/checks/egress-attempts.py'), 'utf8');
 const WIDE = { default: 'allow', allow: ['0.0.0.0/0:*', '[::/0]:*', '*:*'] };
 
-const body = ({ env }: Runtime) => {
-  let net: EgressNetwork;
-  let server: TestServer;
-  let client: Api;
+const body =
+  (mode: 'gate' | 'proxy') =>
+  ({ env }: Runtime) => {
+    let net: EgressNetwork;
+    let server: TestServer;
+    let client: Api;
 
-  beforeAll(async () => {
-    net = await egressNetwork(cli, () => ({ 'api.example.com': [PUBLIC], ...HOSTILE_NAMES }));
-    server = await startServer({ ...net.launch, env: { ...net.launch.env, ...env } });
-    client = api(server.url, egressKey);
-  }, 240_000);
-  afterAll(async () => {
-    try {
-      expect(await server?.stop()).toBe(0);
-    } finally {
-      if (server) removeHome(server.home);
-      net?.remove();
-    }
-  }, 240_000);
+    beforeAll(async () => {
+      net = await egressNetwork(cli, () => ({ 'api.example.com': [PUBLIC], ...HOSTILE_NAMES }));
+      server = await startServer({ ...net.launch, env: { ...net.launch.env, ...env } });
+      client = api(server.url, egressKey);
+    }, 240_000);
+    afterAll(async () => {
+      try {
+        expect(await server?.stop()).toBe(0);
+      } finally {
+        if (server) removeHome(server.home);
+        net?.remove();
+      }
+    }, 240_000);
 
-  it('reaches what the policy allows, and nothing that is hostile', async () => {
-    const { id } = await client.spawn({ egress: { ...WIDE, mode: 'proxy' } });
-    const targets = hostileTargets([net.address, 'fd77::2', OWN_PUBLIC]);
-    const list = [
-      { way: 'http', host: 'api.example.com', port: 80 },
-      { way: 'direct', host: PUBLIC, port: 80 },
-      { way: 'direct', host: net.address, port: 80 },
-      ...targets.map((host) => ({ way: 'connect', host, port: 80 })),
-    ];
-    for (const [path, content] of [
-      ['attempts.py', ATTEMPTS],
-      ['list', JSON.stringify(list)],
-    ]) {
-      const written = await client.call('PUT', `/sandboxes/${id}/files/workspace/${path}`, { content });
-      expect(written.status).toBe(200);
-    }
-    const run = await client.sh(id, 'cd /workspace; /usr/bin/python3 attempts.py < list', { timeout: '9m' });
-    expect(run.stderr).toBe('');
-    const answers: string[] = JSON.parse(run.stdout);
-    expect(answers[0]).toMatch(/^HTTP\/1\.1 200 /);
-    expect(answers.slice(1, 3).every((answer) => answer.startsWith('failed'))).toBe(true);
-    expect(answers.slice(3).filter((answer) => /^HTTP\/1\.[01] 200/.test(answer))).toEqual([]);
-    expect(net.reached()).toEqual([`outside ${PUBLIC}:80`]);
-    await client.destroy(id);
-  }, 600_000);
-};
+    it('reaches what the policy allows, and nothing that is hostile', async () => {
+      const { id, egress } = await client.spawn({ egress: WIDE });
+      expect(egress?.mode).toBe(mode);
+      const targets = hostileTargets([net.address, 'fd77::2', OWN_PUBLIC]);
+      const list = [
+        { way: 'http', host: 'api.example.com', port: 80 },
+        { way: 'plain', host: 'api.example.com', port: 80 },
+        { way: 'plain', host: net.address, port: 80 },
+        ...targets.flatMap((host) => ['connect', 'plain'].map((way) => ({ way, host, port: 80 }))),
+      ];
+      for (const [path, content] of [
+        ['attempts.py', ATTEMPTS],
+        ['list', JSON.stringify(list)],
+      ]) {
+        const written = await client.call('PUT', `/sandboxes/${id}/files/workspace/${path}`, { content });
+        expect(written.status).toBe(200);
+      }
+      const run = await client.sh(id, 'cd /workspace; /usr/bin/python3 attempts.py < list', {
+        timeout: '9m',
+      });
+      expect(run.stderr).toBe('');
+      const answers: string[] = JSON.parse(run.stdout);
+      expect(answers[0]).toMatch(/^HTTP\/1\.1 200 /);
+      expect(answers[1]).toMatch(mode === 'gate' ? /^HTTP\/1\.1 200 / : /^failed/);
+      expect(answers[2]).toMatch(mode === 'gate' ? /^HTTP\/1\.1 403 .*x-svc-egress: address_/s : /^failed/);
+      expect(answers.slice(3).filter((answer) => /^HTTP\/1\.[01] 200/.test(answer))).toEqual([]);
+      expect(net.reached()).toEqual(Array(mode === 'gate' ? 2 : 1).fill(`outside ${PUBLIC}:80`));
+      await client.destroy(id);
+    }, 600_000);
+  };
 
-inContainers(['runc'], { needs: ['python3-testsuite', 'openssl'], name: 'egress' }, body);
-inMachine(['python3-testsuite', 'openssl'], 'egress', body);
+inContainers(['runc'], { needs: ['python3-testsuite', 'openssl'], name: 'egress' }, body('proxy'));
+inMachine(['python3-testsuite', 'openssl'], 'egress', body('gate'));
 
 describeWith(['proot'], 'egress of sandboxes of proot', () => {
   it('is refused: they have the network of the host', async () => {

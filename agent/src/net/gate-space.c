@@ -140,7 +140,7 @@ static int open_socket(int type)
 	return fd;
 }
 
-/* Answers must come from the address that was asked. */
+/* Answers must come from the address that was asked, which is no address of an interface. */
 static int open_names(void)
 {
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(NAMES_PORT) };
@@ -149,6 +149,7 @@ static int open_names(void)
 
 	if (has_six())
 		failed = setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on)) ||
+			 setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) ||
 			 bind(fd, (struct sockaddr *)&six, sizeof(six));
 	else
 		failed = setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) ||

@@ -188,7 +188,11 @@ function portNotes(
   if (mode !== 'gate') return [];
   const isCut = gatePorts(layers, [template?.ports, spawn?.ports]).isCut;
   return [
-    ...(isCut ? ['egress: rules name more ports than the 64 that a transparent gate opens.'] : []),
+    ...(isCut
+      ? [
+          'egress: rules cover more ports than the 64 that a transparent gate opens. Name those that programs need in ports.',
+        ]
+      : []),
     ...(missing.length > 0 ? [`egress: the gate could not open the ports ${missing.join(', ')}.`] : []),
   ];
 }

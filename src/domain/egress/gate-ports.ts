@@ -5,9 +5,9 @@ import type { EgressLayer } from './policy.ts';
 import { USUAL_PORTS } from './rule.ts';
 
 export interface GatePorts {
-  /** In order, each once, at most 64. */
+  /** In order, each once, at most 64. A range that is wider, such as `*`, opens none: the policy names such ports by itself. */
   readonly ports: readonly number[];
-  /** Rules name more ports than a gate opens. */
+  /** Rules cover more ports than a gate opens. */
   readonly isCut: boolean;
 }
 
@@ -25,7 +25,7 @@ export function gatePorts(
   for (const { name, allow } of [...layers].reverse())
     for (const rule of allow)
       for (const [first, last] of rule.ports) {
-        const isOpen = addRange(ports, first, last);
+        const isOpen = last - first < MOST_PORTS && addRange(ports, first, last);
         isCut ||= !isOpen && name !== 'server';
       }
   return { ports: [...ports].sort((a, b) => a - b), isCut };

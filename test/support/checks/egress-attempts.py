@@ -112,7 +112,15 @@ def directly(host, port, **_):
         return f"connected to {connection.getpeername()}"
 
 
-WAYS = {"connect": by_connect, "http": by_http, "socks": by_socks, "socks-name": by_name_socks, "tls": by_tls, "direct": directly}
+def plainly(host, port, **_):
+    """As a program that knows no proxy."""
+    with socket.create_connection((host.strip("[]"), port), 5) as connection:
+        connection.settimeout(15)
+        connection.sendall(get(authority(host, port)))
+        return receive(connection)
+
+
+WAYS = {"plain": plainly, "connect": by_connect, "http": by_http, "socks": by_socks, "socks-name": by_name_socks, "tls": by_tls, "direct": directly}
 
 
 def attempt(way, **target):
