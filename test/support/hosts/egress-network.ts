@@ -25,6 +25,8 @@ export interface EgressNetwork {
   reached(): string[];
   /** Host and path of each request. */
   requests(): string[];
+  /** The header of each request that had one. */
+  authorizations(): string[];
   /** Names that were looked up, in order. */
   lookups(): string[];
   /** Forgets what was noted. */
@@ -45,6 +47,7 @@ interface Noted {
   event?: string;
   host?: string;
   path?: string;
+  authorization?: string;
   lookup?: string;
 }
 
@@ -92,6 +95,7 @@ export async function egressNetwork(
         .filter(({ event }) => event === 'connected')
         .map(({ where, address, port }) => `${where} ${address}:${port}`),
     requests: () => noted().flatMap(({ path, host: name }) => (path === undefined ? [] : [`${name}${path}`])),
+    authorizations: () => noted().flatMap(({ authorization }) => authorization ?? []),
     lookups: () => noted().flatMap(({ lookup }) => lookup ?? []),
     clear: () => writeFileSync(log, ''),
     remove: () => {

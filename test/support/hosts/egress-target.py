@@ -35,7 +35,7 @@ class Files(http.server.SimpleHTTPRequestHandler):
 
     def do_GET(self):
         local = self.connection.getsockname()
-        note(address=plain(local[0]), port=local[1], path=self.path, host=self.headers.get("host"))
+        note(address=plain(local[0]), port=local[1], path=self.path, host=self.headers.get("host"), authorization=self.headers.get("authorization"))
         url = urllib.parse.urlsplit(self.path)
         if url.path != "/redirect":
             return super().do_GET()
