@@ -74,14 +74,32 @@ async function fetchOnce(
 const requestTo = (dispatcher: Dispatcher, options: object) =>
   dispatcher.request(options as Dispatcher.RequestOptions<Address>);
 
-function responseOf({ statusCode, headers, body }: Dispatcher.ResponseData<Address>): Response {
+function responseOf({ statusCode, headers, body, opaque }: Dispatcher.ResponseData<Address>): Response {
   const all = new Headers();
   for (const [name, value] of Object.entries(headers))
     for (const one of [value ?? []].flat()) all.append(name, one);
   const isEmpty = EMPTY.has(statusCode);
   if (isEmpty) body.destroy();
-  const content = isEmpty ? null : (Readable.toWeb(body) as ReadableStream<Uint8Array>);
-  return new Response(content, { status: statusCode, headers: all });
+  return new Response(isEmpty ? null : webStream(body, opaque), { status: statusCode, headers: all });
+}
+
+/** Not by `Readable.toWeb`, which throws outside of any call when a stream ends while it is cancelled. */
+function webStream(body: Readable, address: Address): ReadableStream<Uint8Array> {
+  const parts: AsyncIterator<Buffer> = body[Symbol.asyncIterator]();
+  // The reader gets the error of the iterator.
+  body.on('error', () => undefined);
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await parts.next();
+        if (done) controller.close();
+        else controller.enqueue(new Uint8Array(value));
+      } catch (error) {
+        throw transportFailure(error, address);
+      }
+    },
+    cancel: () => void body.destroy(),
+  });
 }
 
 /** Resolves when a program answers HTTP on the port. Rejects with `timeout` after `timeoutMs`, 60 s unless given. */

@@ -248,4 +248,18 @@ describe.each(Object.keys(SETUPS))('with %s, every route by every kind of key', 
     });
     expect(wrong).toEqual([]);
   });
+
+  it.each(Object.keys(WHO).map((who, column) => [who, column] as const))(
+    '%s, a port by header',
+    async (who, column) => {
+      target.control.asked.length = 0;
+      const headers = { ...WHO[who]!, 'x-sandbox-port': '8080-sb-known0000000' };
+      const { status } = await fetch(target.url, { headers });
+      // Nothing listens there.
+      expect(status === 502 ? 'in' : String(status)).toBe(cells(TABLE[setup]!.do)[column]);
+      expect(target.control.asked.map(({ method }) => method)).toEqual(
+        status === 502 ? ['previews.open'] : [],
+      );
+    },
+  );
 });

@@ -7,8 +7,8 @@ import { type Access, authorize } from '../caller.ts';
 import type { Cors } from '../headers/cors.ts';
 import type { PreviewGateway } from './gateway.ts';
 
-/** As a route that any key with the scope `use` may call. */
-const ROUTE = { auth: 'api', owned: false, scope: 'use' } as const;
+/** As a route on a sandbox that any key with the scope `use` may call, for its owner. */
+const ROUTE = { auth: 'api', owned: true, scope: 'use' } as const;
 
 export const namesPort = ({ headers }: { headers: FastifyRequest['headers'] }): boolean =>
   headers[PORT_HEADER] !== undefined;
