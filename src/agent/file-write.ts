@@ -10,6 +10,7 @@ import { type WireReader, WireWriter } from './wire.ts';
 /** After the last byte: rename, and what the disk of the sandbox takes. */
 const COMMIT_MS = 10 * 60_000;
 const MAKE_PARENTS = 1;
+const IN_PLACE = 2;
 
 export interface Written {
   size: number;
@@ -19,7 +20,8 @@ export interface Written {
 export interface WritePlan {
   path: string;
   body: Readable | Buffer;
-  mode: number | undefined;
+  mode?: number | undefined;
+  inPlace?: boolean | undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export async function writeFile(requests: Requests, plan: WritePlan, signal?: Ab
     new WireWriter()
       .str(plan.path)
       .u32(plan.mode ?? KEEP_MODE)
-      .u8(MAKE_PARENTS);
+      .u8(plan.inPlace ? MAKE_PARENTS | IN_PLACE : MAKE_PARENTS);
   const decode = (reader: WireReader) => ({ size: reader.u64(), atomic: reader.u8() !== 0 });
   const stream = requests.open('write', { args, decode }, signal);
   requests.keepAlive(stream, 'write');

@@ -8,8 +8,9 @@ import { readFile } from './file-read.ts';
 import { writeFile } from './file-write.ts';
 import type { Room, SandboxFiles } from './io.ts';
 import { collect, type ListingEnd } from './listing.ts';
-import { KEEP_MODE } from './protocol.ts';
+import { CAPABILITY, KEEP_MODE } from './protocol.ts';
 import type { Requests } from './requests.ts';
+import { watchFolder } from './watch.ts';
 import { type WireReader, WireWriter } from './wire.ts';
 
 const LONG_MS = 10 * 60_000;
@@ -21,14 +22,18 @@ const PATTERN = {
 };
 
 /** All of SandboxFiles. */
-export function sandboxFiles(requests: Requests): SandboxFiles {
+export function sandboxFiles(requests: Requests, capabilities: number): SandboxFiles {
   return {
     stat: (path, signal) =>
       requests.call('stat', readFileInfo, { args: () => new WireWriter().str(path), signal }),
     read: (path, range, signal) => readFile(requests, { path, ...range }, signal),
-    write: (path, body, { mode }, signal) => writeFile(requests, { path, body, mode }, signal),
+    write: (path, body, options, signal) => writeFile(requests, { path, body, ...options }, signal),
     list: (path, depth, signal, room) => list(requests, { path, depth, room }, signal),
     glob: (pattern, limit, signal, room) => glob(requests, { pattern, limit, room }, signal),
+    ...((capabilities & CAPABILITY.watch) !== 0 && {
+      watch: (path: string, { recursive }: { recursive: boolean }, signal?: AbortSignal) =>
+        watchFolder(requests, { path, recursive }, signal),
+    }),
     ...changes(requests),
   };
 }

@@ -80,6 +80,25 @@ export interface FileRead {
   content: Readable;
 }
 
+export interface WriteOptions {
+  mode?: number;
+  /** A file that exists is emptied and written, so that its watchers, links and readers keep it; a failed body leaves a part. */
+  inPlace?: boolean;
+}
+
+export interface FileChange {
+  what: 'create' | 'write' | 'remove' | 'rename' | 'mode';
+  /** Relative to the watched folder. */
+  name: string;
+}
+
+export interface FileWatch {
+  /** One consumer; leaving it ends the watch. Throws `resource_limit` when changes were lost. */
+  changes: AsyncIterable<FileChange>;
+  /** Resolves when the watch is over, for whatever reason. */
+  closed: Promise<void>;
+}
+
 /** On whose account bytes are kept. */
 export type Room = Pick<Hold, 'grow'>;
 
@@ -92,9 +111,11 @@ export interface SandboxFiles {
   write(
     path: string,
     body: Readable | Buffer,
-    options: { mode?: number },
+    options: WriteOptions,
     signal?: AbortSignal,
   ): Promise<{ size: number; atomic: boolean }>;
+  /** Absent with agents of earlier versions and where no agent of ours runs. Not following it stops nothing but the watch. */
+  watch?(path: string, options: { recursive: boolean }, signal?: AbortSignal): Promise<FileWatch>;
   /** Asks `room` before it keeps what comes; its refusal ends the work and is the failure. */
   list(path: string, depth: number, signal?: AbortSignal, room?: Room): Promise<FileInfo[]>;
   glob(pattern: string, limit: number, signal?: AbortSignal, room?: Room): Promise<string[]>;

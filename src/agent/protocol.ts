@@ -49,6 +49,7 @@ export const KIND = {
   connect: 8,
   console: 9,
   accept: 10,
+  watch: 11,
 } as const;
 
 export const METHOD = {
@@ -69,7 +70,7 @@ export const METHOD = {
 } as const;
 
 /** Bits of what a WELCOME announces. */
-export const CAPABILITY = { deadlines: 1, gate: 2 } as const;
+export const CAPABILITY = { deadlines: 1, gate: 2, watch: 4 } as const;
 
 /** "No end" of a deadline. */
 export const NO_END = 0xffff_ffff_ffff_ffffn;

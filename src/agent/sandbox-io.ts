@@ -27,7 +27,7 @@ export function sandboxIo(
       attach: (exec_id, follow, signal) => attachExec(requests, { exec_id, follow }, signal),
       signal: (exec_id, name) => signalExec(requests, exec_id, name),
     },
-    files: sandboxFiles(requests),
+    files: sandboxFiles(requests, capabilities),
     connect: (port, signal) => connectPort(requests, port, signal),
     console: (options, signal) => consoleLines(requests, options, signal),
     ping: (signal) => requests.call('ping', readPong, { deadlineMs: PING_MS, signal }),

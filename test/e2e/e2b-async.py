@@ -89,6 +89,13 @@ async def files(sandbox):
     assert not await files.exists("made") and await files.exists("n/o/one")
     await fails(FileNotFoundException, lambda: files.read("nothing"))
     held("files")
+    seen = asyncio.Event()
+    await files.make_dir("seen")
+    watch = await files.watch_dir("seen", on_event=lambda event: seen.set() if event.type.value == "write" else None)
+    await files.write("seen/a", "1")
+    await asyncio.wait_for(seen.wait(), 30)
+    await watch.stop()
+    held("watches")
 
 
 async def main():

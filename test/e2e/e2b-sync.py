@@ -78,6 +78,13 @@ assert not sandbox.files.exists("made") and sandbox.files.exists("n/o/one")
 fails(FileNotFoundException, lambda: sandbox.files.read("nothing"))
 held("files")
 
+sandbox.files.make_dir("seen")
+watch = sandbox.files.watch_dir("seen")
+sandbox.files.write("seen/a", "1")
+assert ("write", "a") in [(each.type.value, each.name) for each in watch.get_new_events()]
+watch.stop()
+held("watches")
+
 url = sandbox.download_url("a/b c+d.txt", use_signature_expiration=60)
 assert urllib.request.urlopen(url).read().decode() == "h\u00e4llo"
 held("links")

@@ -166,6 +166,33 @@ const programs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     });
   });
 
+  it('watches folders', async () => {
+    const { files } = sandbox;
+    await files.makeDir('seen/below');
+    await files.write('seen/old.txt', 'old');
+    const names: string[] = [];
+    const watch = await files.watchDir('seen', ({ type, name }) => void names.push(`${type} ${name}`), {
+      recursive: true,
+    });
+    await files.write('seen/new.txt', 'new');
+    await files.write('seen/old.txt', 'newer');
+    await files.rename('seen/new.txt', 'seen/below/moved.txt');
+    await files.makeDir('seen/later');
+    await files.write('seen/later/x.txt', 'x');
+    await files.remove('seen/old.txt');
+    await expect.poll(() => names.at(-1)).toBe('remove old.txt');
+    expect(names).toEqual(
+      expect.arrayContaining([
+        ...['create new.txt', 'write new.txt', 'write old.txt', 'rename new.txt'],
+        ...['create below/moved.txt', 'create later', 'create later/x.txt', 'remove old.txt'],
+      ]),
+    );
+    expect(names.filter((name) => name.includes('.svc-'))).toEqual([]);
+    await watch.stop();
+    expect((await failure(files.watchDir('nowhere', () => {})))?.name).toBe('FileNotFoundError');
+    expect((await failure(files.watchDir('seen/later/x.txt', () => {})))?.name).toBe('InvalidArgumentError');
+  });
+
   it('serves signed links, and no others', async () => {
     await sandbox.files.write('signed.txt', 'for you');
     const link = await sandbox.downloadUrl('signed.txt', { useSignatureExpiration: 60 });

@@ -43,6 +43,14 @@ static int open_glob(struct stream *stream, struct reader *arguments)
 	return start(stream, arguments, &op);
 }
 
+static int open_watch(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_WATCH, .path = read_text(arguments), .mode = UINT32_MAX };
+
+	op.flag = read_u8(arguments);
+	return start(stream, arguments, &op);
+}
+
 static int open_stat(struct stream *stream, struct reader *arguments)
 {
 	struct file_op op = { .kind = FILE_STAT, .path = read_text(arguments), .mode = UINT32_MAX };
@@ -89,6 +97,7 @@ static int open_remove(struct stream *stream, struct reader *arguments)
 const struct stream_kind file_read_kind = READS(open_read);
 const struct stream_kind file_list_kind = READS(open_list);
 const struct stream_kind file_glob_kind = READS(open_glob);
+const struct stream_kind file_watch_kind = READS(open_watch);
 const struct stream_kind file_write_kind = {
 	.open = open_write, .data = work_data, .eof = work_eof, .cancel = work_cancel, .gone = work_gone,
 };

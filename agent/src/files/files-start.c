@@ -51,7 +51,8 @@ static _Noreturn void become(const struct work *work, const struct ends *ends)
 
 static int open_ends(const struct work *work, struct ends *ends)
 {
-	bool reads = work->op.kind == FILE_READ || work->op.kind == FILE_LIST || work->op.kind == FILE_GLOB;
+	bool reads = work->op.kind == FILE_READ || work->op.kind == FILE_LIST || work->op.kind == FILE_GLOB ||
+		     work->op.kind == FILE_WATCH;
 
 	*ends = (struct ends){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	if (pipe_from_child(ends->meta))

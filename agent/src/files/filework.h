@@ -155,6 +155,7 @@ _Noreturn void file_read(const struct file_op *op, int out_fd);
 _Noreturn void file_write(const struct file_op *op, int in_fd);
 _Noreturn void file_list(const struct file_op *op, int out_fd);
 _Noreturn void file_glob(const struct file_op *op, int out_fd);
+_Noreturn void file_watch(const struct file_op *op, int out_fd);
 _Noreturn void file_stat(const struct file_op *op);
 _Noreturn void file_move(const struct file_op *op);
 _Noreturn void file_remove(const struct file_op *op);

@@ -10,6 +10,8 @@
 
 #include "files/filework.h"
 
+#define IN_PLACE 2 /* in op->flag: the file keeps its number, its links and its owner */
+
 int64_t file_copy_content(int from, int to)
 {
 	static char piece[FILE_PIECE];
@@ -122,6 +124,22 @@ static _Noreturn void write_beside(const struct file_op *op, int in_fd, const st
 	write_in_place(op, fd);
 }
 
+/* Watchers see the name being made, its mode set and its content written. */
+static _Noreturn void write_new(const struct file_op *op, int in_fd, const struct file_place *place)
+{
+	int fd = openat(place->dir, place->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int64_t size;
+
+	if (fd < 0)
+		file_refuse(errno);
+	if (dress(fd, NULL, op->mode))
+		file_refuse(errno);
+	size = take_content(in_fd, fd);
+	if (close(fd))
+		file_refuse(errno);
+	finish(size, 0);
+}
+
 _Noreturn void file_write(const struct file_op *op, int in_fd)
 {
 	int probe = file_open(op->path, O_PATH);
@@ -138,7 +156,7 @@ _Noreturn void file_write(const struct file_op *op, int in_fd)
 		file_refuse(EISDIR);
 	if (probe >= 0 && !S_ISREG(seen.st_mode))
 		write_in_place(op, in_fd);
-	if (file_place_at(&place, AT_FDCWD, op->path, op->flag) || file_place_follow(&place))
+	if (file_place_at(&place, AT_FDCWD, op->path, op->flag & 1) || file_place_follow(&place))
 		file_refuse(errno);
 	if (fstatat(place.dir, place.name, &old, AT_SYMLINK_NOFOLLOW)) {
 		if (errno != ENOENT)
@@ -146,8 +164,12 @@ _Noreturn void file_write(const struct file_op *op, int in_fd)
 		/* /proc/self/fd/N is not a real link: its text need not be its target. */
 		if (probe >= 0)
 			write_in_place(op, in_fd);
+		if (op->flag & IN_PLACE)
+			write_new(op, in_fd, &place);
 		write_beside(op, in_fd, &place, NULL);
 	}
+	if (op->flag & IN_PLACE)
+		write_in_place(op, in_fd);
 	if (probe >= 0 && (old.st_dev != seen.st_dev || old.st_ino != seen.st_ino))
 		write_in_place(op, in_fd);
 	write_beside(op, in_fd, &place, &old);

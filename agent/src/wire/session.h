@@ -13,7 +13,9 @@
 #define CAPABLE_DEADLINES 1
 /* It has the call `gate`, and `accept`. */
 #define CAPABLE_GATE 2
-#define CAPABILITIES (CAPABLE_DEADLINES | CAPABLE_GATE)
+/* It watches folders, and writes files in place. */
+#define CAPABLE_WATCH 4
+#define CAPABILITIES (CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH)
 
 /* A connection that can carry the session. */
 struct conn;

@@ -1,6 +1,7 @@
-// The ten file operations: validate the request, run it inside the sandbox, publish an event.
+// File operations: validate the request, run it inside the sandbox, publish an event.
 import { once } from 'node:events';
-import type { SandboxFiles } from '../../agent/io.ts';
+import type { FileWatch, SandboxFiles } from '../../agent/io.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import { parseMode } from '../../domain/mode.ts';
 import { parsePath, parsePattern } from '../../domain/path.ts';
 import type { SandboxRecord } from '../../store/store.ts';
@@ -61,8 +62,19 @@ function performer({ access, publisher }: FileDeps) {
   return perform;
 }
 
-function reads({ publisher }: FileDeps, perform: Perform): Pick<Files, 'read' | 'stat' | 'list' | 'glob'> {
+function reads(
+  { publisher }: FileDeps,
+  perform: Perform,
+): Pick<Files, 'read' | 'stat' | 'list' | 'glob' | 'watch'> {
   return {
+    watch: async (id, path, options, caller, signal) => {
+      const of = parsePath(path, 'path');
+      const work: Work<FileWatch> = async (io) => {
+        if (!io.watch) throw cannotWatch();
+        return io.watch(of, options, signal);
+      };
+      return perform('file.watch', { id, caller, signal }, work, ({ closed }) => closed);
+    },
     read: async (id, path, range, caller, signal) => {
       const from = parsePath(path, 'path');
       const work: Work<FileContentRead> = async (io, row) => {
@@ -87,11 +99,14 @@ function reads({ publisher }: FileDeps, perform: Perform): Pick<Files, 'read' | 
   };
 }
 
-function changes({ publisher }: FileDeps, perform: Perform): Omit<Files, 'read' | 'stat' | 'list' | 'glob'> {
+function changes(
+  { publisher }: FileDeps,
+  perform: Perform,
+): Omit<Files, 'read' | 'stat' | 'list' | 'glob' | 'watch'> {
   return {
-    write: async (id, path, body, { mode }, caller, signal) => {
+    write: async (id, path, body, { mode, inPlace }, caller, signal) => {
       const to = parsePath(path, 'path');
-      const options = modeOption(mode);
+      const options = { ...modeOption(mode), ...(inPlace && { inPlace }) };
       return perform('file.write', { id, caller, signal }, async (io, row) => {
         const { size, atomic } = await io.write(to, body, options, signal);
         publisher.note('file.written', row, { path: to, size }, caller.actor);
@@ -117,6 +132,12 @@ function changes({ publisher }: FileDeps, perform: Perform): Omit<Files, 'read' 
       return perform('file.delete', { id, caller, signal }, (io) => io.remove(of, recursive, signal));
     },
   };
+}
+
+function cannotWatch(): ServiceError {
+  return new ServiceError('not_implemented', 'This sandbox cannot watch folders.', {
+    remedy: 'Spawn a new one; sandboxes of remote backends never can.',
+  });
 }
 
 const modeOption = (mode: string | undefined) =>

@@ -1,8 +1,12 @@
 // Files in sandboxes.
 import type { Readable } from 'node:stream';
+import type { SandboxFiles } from '../../agent/io.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import type { FileInfo, FileWritten } from '../../schema/file.ts';
 import type { Caller } from './caller.ts';
+
+export type FileWatch = Awaited<ReturnType<NonNullable<SandboxFiles['watch']>>>;
+export type FileChange = FileWatch['changes'] extends AsyncIterable<infer Change> ? Change : never;
 
 export interface Files {
   /** Reads a byte range as in RFC 9110 `bytes=`: first..last inclusive, or the last n bytes. */
@@ -17,10 +21,18 @@ export interface Files {
     id: string,
     path: string,
     body: Readable | Buffer,
-    options: { mode?: string },
+    options: { mode?: string; inPlace?: boolean },
     caller: Caller,
     signal: AbortSignal,
   ): Promise<FileWritten>;
+  /** Resolves when the watch is in place. Throws `not_implemented` where the sandbox cannot watch. */
+  watch(
+    id: string,
+    path: string,
+    options: { recursive: boolean },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<FileWatch>;
   stat(id: string, path: string, caller: Caller, signal: AbortSignal): Promise<FileInfo>;
   /** The result counts against `hold`, as that of `glob` does. */
   list(

@@ -85,7 +85,7 @@ async function writeOne(
   content: Readable,
 ): Promise<Written> {
   const upload = limitedUpload(content, maxFileSize);
-  const written = control.files.write(sandbox_id, path, upload, {}, caller, signal);
+  const written = control.files.write(sandbox_id, path, upload, { inPlace: true }, caller, signal);
   const { path: at } = await orUploadFailure(upload, written);
   return { path: at, name: basename(at), type: 'file' };
 }

@@ -198,6 +198,10 @@ export function fakeControlPlane({
       },
     },
     files: {
+      async watch(id, path, options, caller) {
+        note('files.watch', caller, id, path, options);
+        return { changes: (async function* () {})(), closed: Promise.resolve() };
+      },
       async read(id, path, range, caller, signal) {
         note('files.read', caller, id, path, range);
         signals.push(signal);

@@ -2,18 +2,21 @@
 import { posix } from 'node:path';
 import type { ControlPlane } from '../../../control/api/control-plane.ts';
 import { asServiceError } from '../../../domain/errors.ts';
+import type { Clock } from '../../../domain/ports.ts';
 import type { FileInfo } from '../../../schema/file.ts';
 import type { Fields } from '../read-body.ts';
 import { RpcFailure } from '../rpc/failure.ts';
 import type { RpcCall, ServerStream, Unary } from '../rpc/rpc.ts';
 import { type Homes, pathIn } from '../users.ts';
 import { entryOf, inOrder, type Look } from './entry.ts';
+import { watchService } from './watch-service.ts';
 
 const MOST_DEPTH = 64;
 
 export interface FilesystemDeps {
   control: Pick<ControlPlane, 'files'>;
   homes: Homes;
+  clock: Clock;
 }
 
 export interface FilesystemService {
@@ -22,11 +25,13 @@ export interface FilesystemService {
 }
 
 export function filesystemService(deps: FilesystemDeps): FilesystemService {
+  const watching = watchService({ ...deps, lookFor: (call) => lookFor(deps, call) });
   const at = async (call: RpcCall, message: Fields, name: string) =>
     pathIn(await deps.homes.of(call), message.text(name) ?? '');
   return {
-    streams: {},
+    streams: watching.streams,
     unary: {
+      ...watching.unary,
       Stat: async (call, message) => ({ entry: await stat(deps, call, await at(call, message, 'path')) }),
       ListDir: async (call, message) => {
         const depth = Math.min(message.number('depth') || 1, MOST_DEPTH);
