@@ -44,14 +44,15 @@ int unpack_main(int argc, char **argv);
 /* ---- file work: each operation runs in a child forked by the agent, so that it can block, be killed, and (in a pool)
  * change its uid first. (fileops.c) */
 enum file_kind {
-	FILE_READ = 3, FILE_WRITE = 4, FILE_LIST = 5, FILE_GLOB = 6, FILE_WATCH = 11, /* as stream kinds */
+	FILE_READ = 3, FILE_WRITE = 4, FILE_LIST = 5, FILE_GLOB = 6, FILE_WATCH = 11,
+	FILE_PACK = 14, FILE_UNPACK = 15, /* as stream kinds */
 	FILE_STAT = 102, FILE_MKDIR = 103, FILE_MOVE = 104, FILE_CHMOD = 105, FILE_REMOVE = 106, /* 100 + call method */
 };
 
 struct file_op {
 	enum file_kind kind;
 	const char *path;           /* NUL-terminated; path, pattern or old path */
-	const char *path2;          /* new path of FILE_MOVE */
+	const char *path2;          /* new path of FILE_MOVE; the entry after which FILE_PACK starts, or "" */
 	uint32_t mode;              /* write, mkdir, chmod; UINT32_MAX = not given */
 	uint8_t flag;               /* write: 1 make parents, 2 in place; mkdir: parents; remove, watch: recursive */
 	uint64_t offset, length;    /* read */
@@ -61,9 +62,9 @@ struct file_op {
 /* Message on meta_fd: u32 length of what follows, u8 frame type (4 DATA on channel 0, 17 RESULT, 18 ERROR), payload as
  * in agent/PROTOCOL.md. Exactly one RESULT or ERROR, the last message. */
 
-/* Runs the operation and never returns (_exit). Reads content from in_fd until EOF (write; the parent closes it on EOF
- * and kills the child on cancel), writes bytes to out_fd (read: content; list, glob, watch: records) and messages to meta_fd.
- * A read sends the info message before the first content byte. EOF on in_fd commits a write; SIGTERM (cancel, lost
+/* Runs the operation and never returns (_exit). Reads content from in_fd until EOF (write, unpack; the parent closes it
+ * on EOF and kills the child on cancel), writes bytes to out_fd (read, pack: content; list, glob, watch:
+ * records) and messages to meta_fd. A read or pack sends the info message before the first content byte. EOF on in_fd commits a write; SIGTERM (cancel, lost
  * session, or death of the parent by PR_SET_PDEATHSIG) removes the temporary file and exits. */
 _Noreturn void file_child(const struct file_op *op, int in_fd, int out_fd, int meta_fd);
 

@@ -10,7 +10,7 @@ import { progressOn } from '../../src/cli/progress.ts';
 export default class SandboxCp extends ClientCommand {
   static override summary = 'Copy files and folders into, out of or between sandboxes.';
   static override description =
-    'Write a path in a sandbox as ID:PATH; a relative PATH starts in /workspace. Folders are copied recursively, with modes and links. If DST is an existing folder, the source is copied into it under its own name, or only its content when SRC ends in /. (slash, dot). - is standard input or output. Copying out never writes outside DST: links that lead out of it are skipped, and set-id bits are dropped. Skipped files are listed. Failed files are listed, and the rest is copied.';
+    'Write a path in a sandbox as ID:PATH; a relative PATH starts in /workspace. Folders are copied recursively, with modes, times of files and links, as one stream that continues after a lost connection. If DST is an existing folder, the source is copied into it under its own name, or only its content when SRC ends in /. (slash, dot). - is standard input or output. Copying out never writes outside DST: links that lead out of it are skipped, and set-id bits are dropped. Skipped files are listed. Failed files are listed, and the rest is copied.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> src sb-0123456789ab:/workspace',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab:out/report.html .',

@@ -32,11 +32,20 @@ export async function readFile(
   const args = () => new WireWriter().str(range.path).u64(BigInt(range.offset)).u64(length);
   const decode = (reader: WireReader) => reader.u64();
   const stream = requests.open('read', { args, channels: [0, 1], decode, words: WORDS }, signal);
-  const lift = stream.within(FIRST_ANSWER_MS, requests.clock, 'read');
+  return contentStream(requests, stream, { what: 'read', most: range.length ?? Number.POSITIVE_INFINITY });
+}
+
+/** The content that `stream` carries after the info about it, `most` bytes; its result is their number. */
+export async function contentStream(
+  requests: Requests,
+  stream: AgentStream<number>,
+  { what, most }: { what: string; most: number },
+): Promise<FileRead> {
+  const lift = stream.within(FIRST_ANSWER_MS, requests.clock, what);
   const info = await firstInfo(requests, stream);
   lift();
-  requests.keepAlive(stream, 'read');
-  return { info, content: contentOf(requests, stream, range.length ?? Number.POSITIVE_INFINITY) };
+  requests.keepAlive(stream, what);
+  return { info, content: contentOf(requests, stream, most) };
 }
 
 async function firstInfo(requests: Requests, stream: AgentStream<number>): Promise<FileInfo> {

@@ -36,15 +36,24 @@ export async function writeFile(requests: Requests, plan: WritePlan, signal?: Ab
       .u8(plan.inPlace ? MAKE_PARENTS | IN_PLACE : MAKE_PARENTS);
   const decode = (reader: WireReader) => ({ size: reader.u64(), atomic: reader.u8() !== 0 });
   const stream = requests.open('write', { args, decode }, signal);
-  requests.keepAlive(stream, 'write');
-  sendBody(stream, plan.body).then(
-    () => stream.within(COMMIT_MS, requests.clock, 'write'),
+  return sendContent(requests, stream, { what: 'write', body: plan.body });
+}
+
+/** Sends `body` and returns the result. Rejects as `writeFile` does. */
+export async function sendContent<T>(
+  requests: Requests,
+  stream: AgentStream<T>,
+  { what, body }: { what: string; body: Readable | Buffer },
+): Promise<T> {
+  requests.keepAlive(stream, what);
+  sendBody(stream, body).then(
+    () => stream.within(COMMIT_MS, requests.clock, what),
     (error) => stream.cancel(error),
   );
   return await stream.result;
 }
 
-async function sendBody(stream: AgentStream<Written>, body: Readable | Buffer): Promise<void> {
+async function sendBody<T>(stream: AgentStream<T>, body: Readable | Buffer): Promise<void> {
   if (Buffer.isBuffer(body)) {
     const sent = stream.outgoing.send(0, body);
     stream.outgoing.end(0);

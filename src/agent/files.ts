@@ -3,6 +3,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import type { FileInfo } from '../schema/file.ts';
 import { ERRNO } from './errno.ts';
+import { packFolder, unpackFolder } from './file-archive.ts';
 import { readFileInfo } from './file-info.ts';
 import { readFile } from './file-read.ts';
 import { writeFile } from './file-write.ts';
@@ -21,9 +22,11 @@ const PATTERN = {
   [ERRNO.ENOENT]: 'The folder of the pattern does not exist.',
 };
 
-/** All of SandboxFiles. */
+/** All of SandboxFiles; archives where the agent announced them. */
 export function sandboxFiles(requests: Requests, capabilities: number): SandboxFiles {
+  const hasArchives = (capabilities & CAPABILITY.archives) !== 0;
   return {
+    ...(hasArchives && archives(requests)),
     stat: (path, signal) =>
       requests.call('stat', readFileInfo, { args: () => new WireWriter().str(path), signal }),
     read: (path, range, signal) => readFile(requests, { path, ...range }, signal),
@@ -35,6 +38,13 @@ export function sandboxFiles(requests: Requests, capabilities: number): SandboxF
         watchFolder(requests, { path, recursive }, signal),
     }),
     ...changes(requests),
+  };
+}
+
+function archives(requests: Requests): Pick<SandboxFiles, 'pack' | 'unpack'> {
+  return {
+    pack: (path, after, signal) => packFolder(requests, { path, after }, signal),
+    unpack: (path, body, signal) => unpackFolder(requests, { path, body }, signal),
   };
 }
 

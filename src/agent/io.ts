@@ -102,6 +102,17 @@ export interface FileWatch {
 /** On whose account bytes are kept. */
 export type Room = Pick<Hold, 'grow'>;
 
+/** What came out of an archive. */
+export interface Unpacked {
+  files: number;
+  folders: number;
+  links: number;
+  /** Content of the files. */
+  bytes: number;
+  /** Devices, pipes and the like, which are never made. */
+  left_out: number;
+}
+
 /** Paths are absolute and already normalised. Failures: not_found, forbidden, conflict, bad_request, resource_limit (507 full). */
 export interface SandboxFiles {
   stat(path: string, signal?: AbortSignal): Promise<FileInfo>;
@@ -123,6 +134,17 @@ export interface SandboxFiles {
   move(from: string, to: string, signal?: AbortSignal): Promise<void>;
   chmod(path: string, mode: number, signal?: AbortSignal): Promise<void>;
   remove(path: string, recursive: boolean, signal?: AbortSignal): Promise<void>;
+  /**
+   * A folder as a tar archive, entries after `after` only, which is '' or the path of an entry below it. The archive names what
+   * is left out in pax headers; one that breaks off has no end. Absent where nothing of ours runs inside, and with agents
+   * of earlier versions.
+   */
+  pack?(path: string, after: string, signal?: AbortSignal): Promise<FileRead>;
+  /**
+   * Unpacks a tar archive below a folder, which is made. Each file is complete or absent. A failure says in `details` what
+   * was unpacked all the same. Absent as `pack` is.
+   */
+  unpack?(path: string, body: Readable, signal?: AbortSignal): Promise<Unpacked>;
 }
 
 /** Who connected, and where to, as the sandbox reports it. */

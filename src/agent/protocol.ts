@@ -50,6 +50,8 @@ export const KIND = {
   console: 9,
   accept: 10,
   watch: 11,
+  pack: 14,
+  unpack: 15,
 } as const;
 
 export const METHOD = {
@@ -70,7 +72,7 @@ export const METHOD = {
 } as const;
 
 /** Bits of what a WELCOME announces. */
-export const CAPABILITY = { deadlines: 1, gate: 2, watch: 4 } as const;
+export const CAPABILITY = { deadlines: 1, gate: 2, watch: 4, archives: 16 } as const;
 
 /** "No end" of a deadline. */
 export const NO_END = 0xffff_ffff_ffff_ffffn;

@@ -1,7 +1,7 @@
 // File calls. Content travels as raw bytes, not as JSON.
 import { PassThrough, type Readable } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
-import type { FileInfo, FileWritten } from '../schema/file.ts';
+import type { ArchiveUnpacked, FileInfo, FileWritten } from '../schema/file.ts';
 import { type CallTerms, type ClientAnswer, callTerms } from './call.ts';
 import { ClientPart } from './client-part.ts';
 import { transportFailure } from './failures.ts';
@@ -49,6 +49,43 @@ export class FilesClient extends ClientPart {
       bytes: content,
       timeoutMs: 0,
       ...callTerms(options),
+    });
+  }
+
+  /**
+   * A folder as a tar archive, the entries after `after` only. The caller must read or destroy the stream, which fails with a
+   * ServiceError if the download breaks off.
+   */
+  async openArchive(
+    id: string,
+    path: string,
+    options: CallTerms & { after?: string } = {},
+  ): Promise<Readable> {
+    const answer = await this.send('getArchive', {
+      params: { id },
+      query: { path: absolute(path), after: options.after },
+      signal: options.signal,
+    });
+    return withServiceErrors(answer, options.signal);
+  }
+
+  /**
+   * Unpacks a tar archive below a folder, which is created. Each file is complete or absent. Rejects if an entry is missing
+   * afterwards; `details` holds the counts and the first failures.
+   */
+  writeArchive(
+    id: string,
+    path: string,
+    archive: Content,
+    options: CallTerms = {},
+  ): Promise<ArchiveUnpacked> {
+    return this.call('putArchive', {
+      params: { id },
+      query: { path: absolute(path) },
+      bytes: archive,
+      headers: { 'content-type': 'application/x-tar' },
+      signal: options.signal,
+      timeoutMs: 0,
     });
   }
 

@@ -15,6 +15,8 @@ export interface ServerFacts {
   maxFileSize: number;
   /** Bytes of an archive of images at most. */
   maxArchiveSize: number;
+  /** Bytes of an archive of a folder at most. */
+  maxFolderSize: number;
   /** The API description, rendered once. */
   openapi(): { json: string; yaml: string };
 }

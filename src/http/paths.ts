@@ -31,6 +31,8 @@ export const PATHS = {
   putFile: 'PUT /sandboxes/{id}/files/{path}',
   readFile: 'GET /sandboxes/{id}/files',
   removeFile: 'DELETE /sandboxes/{id}/files',
+  getArchive: 'GET /sandboxes/{id}/archive',
+  putArchive: 'PUT /sandboxes/{id}/archive',
   listFiles: 'GET /sandboxes/{id}/files/list',
   statFile: 'GET /sandboxes/{id}/files/stat',
   globFiles: 'GET /sandboxes/{id}/files/glob',

@@ -260,6 +260,7 @@ export function limitsOf(
   { bodyKind }: Route,
   { server, images }: Pick<HttpConfig, 'server' | 'images'>,
 ): (type: string) => number {
+  if (bodyKind === 'folder') return () => server.max_archive_size;
   if (bodyKind === 'archive') return () => maxArchive(images);
   const json = bodyKind === 'json_file' || bodyKind === 'raw_file' ? server.max_json_file : server.body_limit;
   return (type) => (type === BYTES_TYPE ? server.max_file_size : json);

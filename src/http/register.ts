@@ -10,7 +10,7 @@ import type { Clock, Logger } from '../domain/ports.ts';
 
 import { Answer, PushAnswer, SocketAnswer, StreamAnswer } from './answer.ts';
 
-import { JSON_TYPE } from './body/body.ts';
+import { isArchiveKind, JSON_TYPE } from './body/body.ts';
 import { watchPace } from './body/slow-body.ts';
 import { Call, heldFor, type ServerFacts } from './call.ts';
 import { signedBy } from './half-closed.ts';
@@ -70,7 +70,7 @@ function hooksOf(route: Route, { pipeline }: RegisterDeps): onRequestHookHandler
 }
 
 function validatorOf(route: Route, schema: TSchema, part: string | undefined) {
-  if (part === 'body' && route.bodyKind === 'archive') return (value: unknown) => ({ value });
+  if (part === 'body' && isArchiveKind(route)) return (value: unknown) => ({ value });
   if (part === 'body') return bodyValidator(schema, route.bodyOptional === true);
   return part === 'querystring' ? queryValidator(schema) : paramsValidator(schema);
 }

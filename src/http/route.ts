@@ -10,8 +10,8 @@ import type { RouteAuth } from './caller.ts';
 import { type Method, operationOf, type RouteId } from './paths.ts';
 import { type RouteAudit, routeAudit } from './route-audit.ts';
 
-/** How large and of which kind a body may be: file bodies have limits of their own, `raw` ones may also be bytes, archives are. */
-export type BodyKind = 'json' | 'json_file' | 'raw_file' | 'archive';
+/** How large and of which kind a body may be: file bodies have limits of their own, `raw` ones may also be bytes; archives of images and of folders are. */
+export type BodyKind = 'json' | 'json_file' | 'raw_file' | 'archive' | 'folder';
 
 type Shape = TSchema | undefined;
 type Value<S extends Shape> = S extends TSchema ? Static<S> : undefined;

@@ -180,7 +180,11 @@ function factsOf({ version, config }: HttpServerDeps): ServerFacts {
     return rendered;
   };
   const { server, images } = config.current();
-  const sizes = { maxFileSize: server.max_file_size, maxArchiveSize: maxArchive(images) };
+  const sizes = {
+    maxFileSize: server.max_file_size,
+    maxArchiveSize: maxArchive(images),
+    maxFolderSize: server.max_archive_size,
+  };
   return { version, ...sizes, openapi };
 }
 

@@ -6,7 +6,7 @@ import { join, posix } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { ServiceError } from '../domain/errors.ts';
-import { BLOCK, noTar, parseHeader } from './tar-header.ts';
+import { BLOCK, noTar, parseHeader } from '../domain/tar/tar-header.ts';
 
 const MOST_MEMBERS = 1_000_000;
 const MOST_EXTENSION = 64 * 1024;

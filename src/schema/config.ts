@@ -106,6 +106,12 @@ export const Config = section('svc configuration', {
       1024 * 1024 * MEBIBYTE,
       'Largest raw file upload in bytes.',
     ),
+    max_archive_size: integer(
+      16 * 1024 * MEBIBYTE,
+      1024,
+      1024 * 1024 * MEBIBYTE,
+      'Largest archive of a folder that is uploaded into a sandbox, in bytes.',
+    ),
     buffer_limit: integer(
       0,
       0,

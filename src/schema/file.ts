@@ -1,7 +1,7 @@
 // File operations and the file-info record (docs/design/api.md#files).
 import { type Static, Type } from 'typebox';
 import { DESCRIBED, described } from './described.ts';
-import { AbsolutePath, BASE64 } from './text-rules.ts';
+import { AbsolutePath, BASE64, RelativePath } from './text-rules.ts';
 
 const path = (description = 'Absolute path inside the sandbox.') =>
   described(Type.String({ minLength: 1, maxLength: 4096, description }), AbsolutePath);
@@ -53,6 +53,36 @@ export const FileWritten = Type.Object(
   { $id: 'FileWritten', additionalProperties: false },
 );
 export type FileWritten = Static<typeof FileWritten>;
+
+export const ArchiveUnpacked = Type.Object(
+  {
+    status: Type.Literal('unpacked'),
+    path: Type.String(),
+    files: Type.Integer(),
+    folders: Type.Integer(),
+    links: Type.Integer(),
+    bytes: Type.Integer({ description: 'Content of the files.' }),
+    left_out: Type.Integer({ description: 'Devices, pipes and the like, which are never made.' }),
+  },
+  { $id: 'ArchiveUnpacked', additionalProperties: false },
+);
+export type ArchiveUnpacked = Static<typeof ArchiveUnpacked>;
+
+export const ArchiveQuery = Type.Object(
+  {
+    path: path('Absolute path of the folder inside the sandbox.'),
+    after: Type.Optional(
+      described(
+        Type.String({
+          description:
+            'Path of an entry in the folder: only the entries after it are sent, to continue a download that broke off.',
+        }),
+        RelativePath,
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 export const FilePathQuery = Type.Object({ path: path() }, { additionalProperties: false });
 export const FileRemoveQuery = Type.Object(

@@ -232,7 +232,15 @@ describe('every admin call is recorded', () => {
 
   it('inside sandboxes only with audit.execs', async () => {
     const key = { 'x-api-key': API_KEY };
-    const inside = ['exec', 'signalExec', 'createPreview', 'writeFile', 'putFile', 'removeFile'] as const;
+    const inside = [
+      'exec',
+      'signalExec',
+      'createPreview',
+      'writeFile',
+      'putFile',
+      'removeFile',
+      'putArchive',
+    ] as const;
     for (const id of inside) await askSample(http.base, id, key);
     await recorded(() => call('GET', '/admin/audit'));
     expect(http.control.audited).toHaveLength(1);

@@ -90,7 +90,8 @@ const LOOK: RouteId[] = [
 ];
 const SEE: RouteId[] = [
   ...(['admitSandbox', 'listSandboxes', 'getSandbox', 'listExecs', 'getExec', 'execOutput'] as const),
-  ...(['sandboxLogs', 'readFile', 'listFiles', 'statFile', 'globFiles', 'listTemplates'] as const),
+  ...(['sandboxLogs', 'readFile', 'getArchive', 'listFiles', 'statFile', 'globFiles'] as const),
+  'listTemplates',
   ...(['getTemplate', 'getQuota', 'quotaUsage', 'events'] as const),
   ...(['checkEgress', 'getEgress', 'egressLog', 'suggestEgress'] as const),
 ];
@@ -103,6 +104,7 @@ const DO: RouteId[] = [
     'extendSandbox',
   ] as const),
   ...(['exec', 'execSocket', 'signalExec', 'createPreview', 'writeFile', 'putFile', 'removeFile'] as const),
+  'putArchive',
   ...(['moveFile', 'chmodFile', 'makeDirectory', 'createTemplate', 'updateTemplate'] as const),
   ...(['deleteTemplate', 'spawnTemplate', 'putEgress'] as const),
 ];

@@ -1,6 +1,9 @@
 // Files through the API on real sandboxes: a large file by both routes, and a thousand small ones.
 import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { tarEntries } from '../../src/domain/tar/tar-reader.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
 import {
   everywhere,
@@ -13,6 +16,7 @@ import {
 } from '../support/hosts/matrix.ts';
 import { type Api, api } from '../support/servers/api.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { type TarPart, tarArchive } from '../support/tar.ts';
 
 const LARGE = randomBytes(64 * 1024 * 1024);
 const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');
@@ -39,6 +43,77 @@ const files = ({ env, ordinaryUser, runner, onWorker }: Runtime) => {
     expect(answer.headers.get('content-type')).toBe('application/octet-stream');
     return Buffer.from(await answer.arrayBuffer());
   };
+
+  it('takes and gives a folder as an archive, and says what is missing', async () => {
+    const parts: TarPart[] = [
+      { name: './', type: '5', mode: 0o755 },
+      { name: 'd/', type: '5', mode: 0o555 },
+      ...Array.from({ length: 200 }, (_, at) => ({
+        name: `d/f${at}`,
+        content: `${at}`,
+        mode: 0o4751,
+        mtime: 1e9,
+      })),
+      { name: 'l', type: '2', link: 'd/f0' },
+      { name: 'h', type: '1', link: 'd/f1' },
+      { name: 'big', content: LARGE.subarray(0, 3_000_001) },
+    ];
+    const put = (path: string, body: Buffer) =>
+      client.raw(`/sandboxes/${id}/archive?path=${path}`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/x-tar' },
+        body,
+      });
+    const sent = await put('/workspace/arc', tarArchive(...parts));
+    expect([sent.status, await sent.json()]).toEqual([
+      200,
+      {
+        ...{ status: 'unpacked', path: '/workspace/arc', files: 201, folders: 2, links: 2, left_out: 0 },
+        bytes: 490 + 3_000_001,
+      },
+    ]);
+    const modes = await client.sh(
+      id,
+      "stat -c '%a %Y' /workspace/arc/d/f7 /workspace/arc/d; cat /workspace/arc/l",
+    );
+    expect(modes.stdout).toMatch(/^751 1000000000\n555 \d+\n0$/);
+    const got = await client.raw(`/sandboxes/${id}/archive?path=/workspace/arc`);
+    expect([got.status, got.headers.get('content-type')]).toEqual([200, 'application/x-tar']);
+    const names: string[] = [];
+    for await (const entry of tarEntries(Readable.from([Buffer.from(await got.arrayBuffer())]))) {
+      if (names.push(entry.name) && entry.name === 'big')
+        expect(sha256(await buffer(entry.content()))).toBe(sha256(LARGE.subarray(0, 3_000_001)));
+    }
+    expect(names).toHaveLength(205);
+    expect(names.slice(0, 4)).toEqual(['./', 'big', 'd', 'd/f0']);
+    const rest = await client.raw(`/sandboxes/${id}/archive?path=/workspace/arc&after=d/f99`);
+    const after: string[] = [];
+    for await (const { name } of tarEntries(Readable.from([Buffer.from(await rest.arrayBuffer())])))
+      after.push(name);
+    expect(after).toEqual(['h', 'l']);
+
+    const hostile = tarArchive(
+      { name: '../out', content: 'x' },
+      { name: 'l/x', content: 'x' },
+      { name: 'ok', content: 'x' },
+    );
+    const partly = await put('/workspace/arc', hostile);
+    expect([partly.status, await partly.json()]).toMatchObject([
+      400,
+      { details: { files: 1, failed_count: 2, failed: [{ name: '../out' }, { name: 'l/x' }] } },
+    ]);
+    const cut = await put('/workspace/cut', tarArchive(...parts).subarray(0, 20 * 1024));
+    expect([cut.status, await cut.json()]).toMatchObject([
+      400,
+      { code: 'bad_request', details: { files: 18 } },
+    ]);
+    for (const [path, status] of [
+      ['/workspace/none', 404],
+      ['/workspace/arc/big', 400],
+    ] as const)
+      expect((await client.raw(`/sandboxes/${id}/archive?path=${path}`)).status).toBe(status);
+    await client.sh(id, 'chmod 755 /workspace/arc/d; rm -rf /workspace/arc /workspace/cut');
+  });
 
   it('takes 64 MiB raw and gives the same bytes back', async () => {
     const put = await client.raw(`/sandboxes/${id}/files/workspace/raw.bin?mode=640`, {

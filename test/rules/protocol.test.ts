@@ -46,6 +46,7 @@ describe('the agent and the server agree on', () => {
     ['ACCEPTS_MAX', protocol.ACCEPTS_MAX],
     ['CAPABLE_DEADLINES', protocol.CAPABILITY.deadlines],
     ['CAPABLE_GATE', protocol.CAPABILITY.gate],
+    ['CAPABLE_ARCHIVES', protocol.CAPABILITY.archives],
     ['FOR_USER', protocol.FOR_USER],
     ['EXEC_PTY', protocol.EXEC_FLAG.pty],
     ['EXEC_DETACH', protocol.EXEC_FLAG.detach],

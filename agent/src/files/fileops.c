@@ -69,6 +69,8 @@ _Noreturn void file_child(const struct file_op *op, int in_fd, int out_fd, int m
 	case FILE_LIST: file_list(op, out_fd);
 	case FILE_GLOB: file_glob(op, out_fd);
 	case FILE_WATCH: file_watch(op, out_fd);
+	case FILE_PACK: file_pack(op, out_fd);
+	case FILE_UNPACK: file_unpack(op, in_fd);
 	case FILE_STAT: file_stat(op);
 	case FILE_MKDIR: make_folder(op);
 	case FILE_MOVE: file_move(op);

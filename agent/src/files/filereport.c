@@ -62,11 +62,16 @@ void file_put_u64(struct file_bytes *bytes, uint64_t value)
 	put_number(bytes, value, 8);
 }
 
+void file_put_bytes(struct file_bytes *bytes, const void *from, size_t size)
+{
+	if (size)
+		memcpy(room_for(bytes, size), from, size);
+}
+
 void file_put_str(struct file_bytes *bytes, const char *text, size_t size)
 {
 	file_put_u32(bytes, (uint32_t)size);
-	if (size)
-		memcpy(room_for(bytes, size), text, size);
+	file_put_bytes(bytes, text, size);
 }
 
 int file_write_whole(int fd, const void *from, size_t size)

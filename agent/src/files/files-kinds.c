@@ -51,6 +51,21 @@ static int open_watch(struct stream *stream, struct reader *arguments)
 	return start(stream, arguments, &op);
 }
 
+static int open_pack(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_PACK, .path = read_text(arguments), .mode = UINT32_MAX };
+
+	op.path2 = read_text(arguments);
+	return start(stream, arguments, &op);
+}
+
+static int open_unpack(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_UNPACK, .path = read_text(arguments), .mode = UINT32_MAX };
+
+	return start(stream, arguments, &op);
+}
+
 static int open_stat(struct stream *stream, struct reader *arguments)
 {
 	struct file_op op = { .kind = FILE_STAT, .path = read_text(arguments), .mode = UINT32_MAX };
@@ -92,15 +107,17 @@ static int open_remove(struct stream *stream, struct reader *arguments)
 }
 
 #define READS(opens) { .open = (opens), .pump = work_pump, .cancel = work_cancel, .gone = work_gone }
+#define WRITES(opens) \
+	{ .open = (opens), .data = work_data, .eof = work_eof, .cancel = work_cancel, .gone = work_gone }
 #define CALLS(opens) { .open = (opens), .cancel = work_cancel, .gone = work_gone }
 
 const struct stream_kind file_read_kind = READS(open_read);
 const struct stream_kind file_list_kind = READS(open_list);
 const struct stream_kind file_glob_kind = READS(open_glob);
 const struct stream_kind file_watch_kind = READS(open_watch);
-const struct stream_kind file_write_kind = {
-	.open = open_write, .data = work_data, .eof = work_eof, .cancel = work_cancel, .gone = work_gone,
-};
+const struct stream_kind file_pack_kind = READS(open_pack);
+const struct stream_kind file_write_kind = WRITES(open_write);
+const struct stream_kind file_unpack_kind = WRITES(open_unpack);
 const struct stream_kind file_stat_kind = CALLS(open_stat);
 const struct stream_kind file_mkdir_kind = CALLS(open_mkdir);
 const struct stream_kind file_move_kind = CALLS(open_move);

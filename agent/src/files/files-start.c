@@ -51,15 +51,15 @@ static _Noreturn void become(const struct work *work, const struct ends *ends)
 
 static int open_ends(const struct work *work, struct ends *ends)
 {
-	bool reads = work->op.kind == FILE_READ || work->op.kind == FILE_LIST || work->op.kind == FILE_GLOB ||
-		     work->op.kind == FILE_WATCH;
+	enum file_kind kind = work->op.kind;
+	bool writes = kind == FILE_WRITE || kind == FILE_UNPACK, reads = kind < FILE_STAT && !writes;
 
 	*ends = (struct ends){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	if (pipe_from_child(ends->meta))
 		return -1;
 	if (reads && pipe_from_child(ends->out))
 		return -1;
-	return work->op.kind == FILE_WRITE ? pipe_to_child(ends->in) : 0;
+	return writes ? pipe_to_child(ends->in) : 0;
 }
 
 static void close_ends(struct ends *ends, int whose)

@@ -78,10 +78,16 @@ static void close_watch(struct watch *watch)
 	close_end(&watch->fd);
 }
 
+/* Its output is content on channel 1, after the info on channel 0. */
+static bool has_content(const struct work *work)
+{
+	return work->op.kind == FILE_READ || work->op.kind == FILE_PACK;
+}
+
 static short want_out(struct watch *watch)
 {
 	struct work *work = container_of(watch, struct work, out);
-	bool announced = work->op.kind != FILE_READ || (work->info && work->info_sent == work->info_size);
+	bool announced = !has_content(work) || (work->info && work->info_sent == work->info_size);
 
 	if (!work->stream || work->cancelled)
 		return 0;
@@ -100,7 +106,7 @@ static void out_ready(struct watch *watch, short events)
 
 	(void)events;
 	if (bytes)
-		stream_commit(work->stream, work->op.kind == FILE_READ, got > 0 ? (size_t)got : 0);
+		stream_commit(work->stream, has_content(work), got > 0 ? (size_t)got : 0);
 	if (got != 0)
 		return;
 	close_watch(watch);

@@ -40,6 +40,7 @@ void work_turn_over(const struct work *work);
 
 /* ---- files-kinds.c */
 extern const struct stream_kind file_read_kind, file_write_kind, file_list_kind, file_glob_kind, file_watch_kind;
+extern const struct stream_kind file_pack_kind, file_unpack_kind;
 extern const struct stream_kind file_stat_kind, file_mkdir_kind, file_move_kind, file_chmod_kind, file_remove_kind;
 
 /* ---- files.c */

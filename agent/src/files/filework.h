@@ -24,6 +24,7 @@ struct file_bytes {
 void file_put_u8(struct file_bytes *bytes, uint8_t value);
 void file_put_u32(struct file_bytes *bytes, uint32_t value);
 void file_put_u64(struct file_bytes *bytes, uint64_t value);
+void file_put_bytes(struct file_bytes *bytes, const void *from, size_t size);
 void file_put_str(struct file_bytes *bytes, const char *text, size_t size);
 
 void file_report_to(int meta_fd);
@@ -56,6 +57,43 @@ const char *file_temp_tree(int dir);
 int file_temp_commit(const char *name);
 void file_temp_discard(void);
 int file_cancelled(void);
+
+/* ---- filewrite.c */
+
+/* Gives a new file the owner and mode of the one that it replaces, `old` or NULL, and the given mode instead unless it is
+ * NO_MODE. Returns 0 or -1. */
+int file_dress(int fd, const struct stat *old, uint32_t given);
+
+/* ---- filetar.c: the headers of an archive */
+
+struct file_entry {
+	char type;          /* of ustar: 0 file, 2 link, 5 folder */
+	const char *path, *target;
+	const struct stat *facts;
+	uint64_t size;      /* of the content */
+};
+
+/* Appends the header of an entry, with a pax header before it where ustar has too few digits or letters. */
+void file_put_entry(struct file_bytes *bytes, const struct file_entry *entry);
+/* Appends a pax record: `path` is not in the archive, for the reason `error`, an errno; of too many, their number. */
+void file_note_left_out(struct file_bytes *records, const char *path, int error);
+/* Appends a pax header that concerns no entry, with these records, which it takes. */
+void file_put_left_out(struct file_bytes *bytes, struct file_bytes *records);
+/* Appends zeros up to the next block, or the end of the archive. */
+void file_put_padding(struct file_bytes *bytes, uint64_t size);
+void file_put_end(struct file_bytes *bytes);
+
+/* ---- fileplace.c: the folders of an archive that is unpacked, below one folder and never through a link */
+
+struct file_below {
+	int root;
+	int dir;            /* O_PATH; the folder of the entry found last: root, or closed by the next call */
+	char known[PATH_MAX]; /* its path, as the archive wrote it */
+};
+
+/* Opens the folder of an entry, makes missing ones when `make` is set, and copies the last part of its path, "" for the
+ * root itself. Returns 0 or -1: EINVAL for `..`, ENOTDIR for a link or a file on the way. */
+int file_below_find(struct file_below *below, const char *path, int make, char name[NAME_MAX + 1]);
 
 /* ---- filepath.c: resolves a path to a folder's descriptor and a name in it */
 
@@ -156,6 +194,8 @@ _Noreturn void file_write(const struct file_op *op, int in_fd);
 _Noreturn void file_list(const struct file_op *op, int out_fd);
 _Noreturn void file_glob(const struct file_op *op, int out_fd);
 _Noreturn void file_watch(const struct file_op *op, int out_fd);
+_Noreturn void file_pack(const struct file_op *op, int out_fd);
+_Noreturn void file_unpack(const struct file_op *op, int in_fd);
 _Noreturn void file_stat(const struct file_op *op);
 _Noreturn void file_move(const struct file_op *op);
 _Noreturn void file_remove(const struct file_op *op);

@@ -86,7 +86,7 @@ static _Noreturn void write_in_place(const struct file_op *op, int in_fd)
 
 /* Sets the owner first, because changing it clears set-id bits; if the owner cannot be kept, those bits would serve
  * another user. */
-static int dress(int fd, const struct stat *old, uint32_t given)
+int file_dress(int fd, const struct stat *old, uint32_t given)
 {
 	uint32_t mode = old ? old->st_mode & MODE_BITS : 0644;
 	struct stat now;
@@ -115,7 +115,7 @@ static _Noreturn void write_beside(const struct file_op *op, int in_fd, const st
 	if (fd < 0)
 		file_refuse(errno);
 	size = take_content(in_fd, fd);
-	if (dress(fd, old, op->mode))
+	if (file_dress(fd, old, op->mode))
 		file_refuse(errno);
 	if (file_temp_commit(place->name) == 0)
 		finish(size, 1);

@@ -15,6 +15,7 @@
 struct overlay {
 	struct tar_entry entry;
 	uint64_t size;
+	bool is_awaited; /* a header that must be followed by its entry */
 };
 
 void tar_open(struct tar *tar, int fd)
@@ -126,6 +127,7 @@ static int take_extension(struct tar *tar, int type, uint64_t size, struct overl
 		return -1;
 	/* The block of the header counts, so that empty ones end as well. */
 	tar->extension_size += (size_t)size + TAR_BLOCK;
+	overlay->is_awaited |= type != 'g' && type != 'V';
 	text[size] = '\0';
 	if (type == 'L')
 		overlay->entry.path = text;
@@ -194,12 +196,13 @@ int tar_next(struct tar *tar, struct tar_entry *entry)
 	overlay.entry.mtime_ns = INT64_MIN;
 	overlay.entry.attribute_count = 0;
 	overlay.size = NO_SIZE;
+	overlay.is_awaited = false;
 	while (is_extension(type = read_header(tar, entry, &size)))
 		if (take_extension(tar, type, size, &overlay))
 			return -1;
 	if (type > 0)
 		return apply(tar, entry, size, &overlay);
-	if (type == 0 && tar->extension_size > 0)
+	if (type == 0 && overlay.is_awaited)
 		return cut_off();
 	return type < 0 ? -1 : expect_end(tar);
 }

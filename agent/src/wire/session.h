@@ -15,7 +15,9 @@
 #define CAPABLE_GATE 2
 /* It watches folders, and writes files in place. */
 #define CAPABLE_WATCH 4
-#define CAPABILITIES (CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH)
+/* It packs and unpacks archives. */
+#define CAPABLE_ARCHIVES 16
+#define CAPABILITIES (CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH | CAPABLE_ARCHIVES)
 
 /* A connection that can carry the session. */
 struct conn;

@@ -11,12 +11,15 @@ import { combinedFailure } from '../batch.ts';
 import { localFailure } from '../local-failure.ts';
 import { type Progress, speedText } from '../progress.ts';
 import { sizeText } from '../render.ts';
+import { downloadFolder, type SandboxFolder } from './archive-download.ts';
+import { type Gaps, packedItems, withGaps } from './archive-items.ts';
+import { uploadFolder } from './archive-upload.ts';
 import type { Kind, Source, Target } from './endpoint.ts';
-import { localSource } from './local-source.ts';
+import { localItems, localSource } from './local-source.ts';
 import { localTarget } from './local-target.ts';
 import { sandboxSource } from './sandbox-source.ts';
 import { sandboxTarget } from './sandbox-target.ts';
-import { type Tally, transfer } from './transfer.ts';
+import { gather, type Tally, transfer } from './transfer.ts';
 
 /** `ID:path`, `-`, or a path of this machine. */
 export type CopyEndpoint =
@@ -53,8 +56,47 @@ export async function copy(
       remedy: 'Write that side as ID:/path.',
     });
   const source = sourceAt(client, start);
-  const target = await targetAt(client, end, source);
-  return transfer({ source, target }, progress, signal);
+  const place = await placeAt(client, end, source);
+  const asArchive = await archiveCopy(client, start, place);
+  try {
+    if (asArchive) return await asArchive({ progress, signal });
+  } catch (error) {
+    // Nothing of ours runs in this sandbox: the files are copied one by one.
+    if (!(error instanceof ServiceError && error.code === 'not_implemented')) throw error;
+  }
+  return transfer({ source, target: targetAt(client, place) }, progress, signal);
+}
+
+type CopyTerms = { progress: Progress; signal: AbortSignal };
+
+/** How to copy a folder as one archive; undefined for anything else. */
+async function archiveCopy(
+  client: Client,
+  start: CopyEndpoint,
+  end: CopyEndpoint,
+): Promise<((terms: CopyTerms) => Promise<Tally>) | undefined> {
+  if (end.kind === 'standard' || start.kind === 'standard') return undefined;
+  const kind = start.kind === 'local' ? kindHere(start.path) : await kindInside(client, start.id, start.path);
+  if (kind !== 'dir') return undefined;
+  if (start.kind === 'local')
+    return end.kind === 'sandbox' ? (terms) => uploadLocal(start.path, { client, ...end }, terms) : undefined;
+  const folder = { client, id: start.id, path: posix.resolve('/', start.path) };
+  if (end.kind === 'local') return (terms) => downloadFolder(folder, localTarget(end.path), terms);
+  return (terms) => copyBetween(folder, { client, ...end }, terms);
+}
+
+async function uploadLocal(path: string, target: SandboxFolder, terms: CopyTerms): Promise<Tally> {
+  const all = await gather(localSource(path), terms.signal);
+  terms.progress.total(all.reduce((sum, entry) => sum + (entry.type === 'file' ? (entry.size ?? 0) : 0), 0));
+  return uploadFolder(() => localItems(path, all), target, terms);
+}
+
+async function copyBetween(from: SandboxFolder, to: SandboxFolder, terms: CopyTerms): Promise<Tally> {
+  const gaps: Gaps = { left_out: new Map(), failed: new Map() };
+  const items = async function* () {
+    yield* packedItems(await from.client.files.openArchive(from.id, from.path, terms), gaps);
+  };
+  return withGaps(await uploadFolder(items, to, terms), gaps);
 }
 
 function sourceAt(client: Client, place: CopyEndpoint): Source {
@@ -62,12 +104,18 @@ function sourceAt(client: Client, place: CopyEndpoint): Source {
   return place.kind === 'local' ? localSource(place.path) : sandboxSource(client, place.id, place.path);
 }
 
-async function targetAt(client: Client, place: CopyEndpoint, { name }: Source): Promise<Target> {
-  if (place.kind === 'standard') return outputTarget(process.stdout);
-  if (place.kind === 'local') return localTarget(localRoot(place.path, name));
+/** Where the source itself goes: below a folder that exists, under its name. */
+async function placeAt(client: Client, place: CopyEndpoint, { name }: Source): Promise<CopyEndpoint> {
+  if (place.kind === 'standard') return place;
+  if (place.kind === 'local') return { kind: 'local', path: localRoot(place.path, name) };
   const { id, path } = place;
   const isFolder = path.endsWith('/') || (await kindInside(client, id, path)) === 'dir';
-  return sandboxTarget(client, id, isFolder ? posix.join(path, name) : path);
+  return { kind: 'sandbox', id, path: isFolder ? posix.join(path, name) : path };
+}
+
+function targetAt(client: Client, place: CopyEndpoint): Target {
+  if (place.kind === 'standard') return outputTarget(process.stdout);
+  return place.kind === 'local' ? localTarget(place.path) : sandboxTarget(client, place.id, place.path);
 }
 
 /** The local target path. Follows links in the user's own path once, here. */

@@ -3,7 +3,12 @@
 import type { Readable } from 'node:stream';
 
 export type Entry = { at: string } & (
-  | { type: 'file'; size?: number; mode?: number }
+  | {
+      type: 'file';
+      size?: number;
+      mode?: number /** Seconds since 1970; kept where it is given. */;
+      mtime?: number;
+    }
   | { type: 'dir'; mode?: number }
   | { type: 'symlink'; target: string }
   /** Cannot be copied, such as a device; reported with the reason. */

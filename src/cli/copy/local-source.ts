@@ -1,11 +1,12 @@
 // Local files as the source of a copy. The named path may be a link. Links below it are copied as links and never followed: in
 // an untrusted folder they could point at this user's secrets.
-import { constants } from 'node:fs';
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import { withLocalErrors } from '../local-failure.ts';
+import type { Item } from './archive-items.ts';
 import { type Entry, type FileEntry, namesContent, type Source } from './endpoint.ts';
 
 /** `path/.` and `path/..` mean the content of a folder. */
@@ -54,6 +55,74 @@ function entryOf(
   if (facts.isDirectory()) return { at, type: 'dir', mode } as const;
   if (facts.isFile()) return { at, type: 'file', mode, size: facts.size } as const;
   return { at, type: 'left_out', reason: 'it is not a file, folder or link' } as const;
+}
+
+/** Up to this size, the content of a file is read before its header is sent. */
+const SMALL = 64 * 1024;
+
+/** The same entries with their content, as an archive holds them. A file that cannot be opened is `unreadable`. */
+export async function* localItems(path: string, files: readonly Entry[]): AsyncGenerator<Item> {
+  for (const entry of files) {
+    if (entry.type !== 'file') yield { entry, mtime: 0, content: () => NOTHING };
+    else yield* openedItem(join(path, entry.at), entry);
+  }
+}
+
+const NOTHING: AsyncIterable<Buffer> = { async *[Symbol.asyncIterator]() {} };
+
+async function* openedItem(path: string, entry: FileEntry): AsyncGenerator<Item> {
+  const opened = openNow(path, entry);
+  if (opened === undefined) return yield { entry: unreadable(entry), mtime: 0, content: () => NOTHING };
+  const { fd, facts } = opened;
+  try {
+    const mtime = facts.mtimeMs / 1000;
+    const size = facts.size;
+    if (size > SMALL) return yield { entry: { ...entry, size }, mtime, content: () => partsOf(fd, size) };
+    const bytes = Buffer.allocUnsafe(size);
+    const got = readFully(fd, bytes);
+    const content = async function* () {
+      if (got > 0) yield bytes.subarray(0, got);
+    };
+    yield { entry: { ...entry, size: got }, mtime, content };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const unreadable = ({ at }: FileEntry): Entry => ({ at, type: 'unreadable', reason: 'it cannot be read' });
+
+/** Synchronous: for a thousand small files, waiting for each call would take most of the time. */
+function openNow(path: string, { at }: FileEntry): { fd: number; facts: Stats } | undefined {
+  const noFollow = at === '' ? 0 : constants.O_NOFOLLOW;
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | noFollow);
+    const facts = fstatSync(fd);
+    if (facts.isFile()) return { fd, facts };
+  } catch {
+    // Reported as unreadable.
+  }
+  if (fd !== undefined) closeSync(fd);
+  return undefined;
+}
+
+function readFully(fd: number, bytes: Buffer): number {
+  let got = 0;
+  for (let part = 1; part > 0 && got < bytes.length; got += part)
+    part = readSync(fd, bytes, got, bytes.length - got, got);
+  return got;
+}
+
+/** At most `size` bytes: what is appended meanwhile is left out. The descriptor stays open. */
+async function* partsOf(fd: number, size: number): AsyncGenerator<Buffer> {
+  const stream = createReadStream('', {
+    fd,
+    autoClose: false,
+    start: 0,
+    end: size - 1,
+    highWaterMark: 256 * 1024,
+  });
+  for await (const part of stream) yield part as Buffer;
 }
 
 /** Does not wait for a FIFO, and checks the type again, because the file may have been replaced. */

@@ -40,7 +40,7 @@ class LocalTarget implements Target {
   }
 
   async file(
-    { at, mode = 0o644 }: FileEntry,
+    { at, mode = 0o644, mtime }: FileEntry,
     content: () => Promise<Readable>,
     signal: AbortSignal,
   ): Promise<void> {
@@ -49,6 +49,7 @@ class LocalTarget implements Target {
       try {
         await writeFile(file, await content(), { signal });
         await file.chmod(mode & 0o777);
+        if (mtime !== undefined) await file.utimes(mtime, mtime);
       } finally {
         await file.close();
       }

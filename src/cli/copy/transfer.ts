@@ -53,9 +53,7 @@ export async function transfer(
     all.filter((entry) => entry.type === 'symlink'),
     (entry) =>
       step(entry, async () => {
-        const reason = await target.link(entry.at, entry.target);
-        if (reason === undefined) tally.links += 1;
-        else tally.left_out.push({ path: entry.at, reason });
+        noted(await target.link(entry.at, entry.target), entry.at, tally);
       }),
   );
   await target.end();
@@ -63,7 +61,7 @@ export async function transfer(
 }
 
 /** Records an entry that cannot be copied; throws if it is the source itself. */
-function passOver(entry: Entry, { left_out, failed }: Tally): void {
+export function passOver(entry: Entry, { left_out, failed }: Tally): void {
   if (entry.type !== 'left_out' && entry.type !== 'unreadable') return;
   const { at, type, reason } = entry;
   const code = type === 'unreadable' ? 'forbidden' : 'bad_request';
@@ -72,7 +70,7 @@ function passOver(entry: Entry, { left_out, failed }: Tally): void {
   else failed.push({ name: at, code, message: `${at}: ${reason}` });
 }
 
-async function gather(source: Source, signal: AbortSignal): Promise<Entry[]> {
+export async function gather(source: Source, signal: AbortSignal): Promise<Entry[]> {
   const all: Entry[] = [];
   for await (const entry of source.entries(signal)) {
     signal.throwIfAborted();
@@ -84,8 +82,14 @@ async function gather(source: Source, signal: AbortSignal): Promise<Entry[]> {
   return all;
 }
 
+/** Counts a link, or records why it was skipped. */
+export function noted(reason: string | undefined, at: string, tally: Tally): void {
+  if (reason === undefined) tally.links += 1;
+  else tally.left_out.push({ path: at, reason });
+}
+
 /** Records a failure and continues. Throws for the source itself, and for failures that all entries would meet. */
-function stepper(tally: Tally, signal: AbortSignal) {
+export function stepper(tally: Tally, signal: AbortSignal) {
   return async (entry: Entry, work: () => Promise<void>) => {
     signal.throwIfAborted();
     try {
@@ -108,7 +112,7 @@ function byLevel<T extends { at: string }>(entries: readonly T[]): T[][] {
   return levels.filter((level) => level !== undefined);
 }
 
-const tallied = (tally: Tally, progress: Progress) => (bytes: number) => {
+export const tallied = (tally: Tally, progress: Progress) => (bytes: number) => {
   tally.bytes += bytes;
   progress.moved(bytes);
 };

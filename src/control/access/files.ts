@@ -1,5 +1,6 @@
-// File operations: validate the request, run it inside the sandbox, publish an event.
+// The file operations: validate the request, run it inside the sandbox, publish an event.
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import type { FileWatch, SandboxFiles } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { parseMode } from '../../domain/mode.ts';
@@ -29,7 +30,7 @@ type Work<T> = (files: SandboxFiles, row: SandboxRecord) => Promise<T>;
 
 export function files(deps: FileDeps): Files {
   const perform = performer(deps);
-  return { ...reads(deps, perform), ...changes(deps, perform) };
+  return { ...reads(deps, perform), ...archives(deps, perform), ...changes(deps, perform) };
 }
 
 type Perform = ReturnType<typeof performer>;
@@ -99,10 +100,42 @@ function reads(
   };
 }
 
+/** One call each, whatever the folder holds. */
+function archives({ publisher }: FileDeps, perform: Perform): Pick<Files, 'pack' | 'unpack'> {
+  return {
+    pack: async (id, path, after, caller, signal) => {
+      const from = parsePath(path, 'path');
+      const last = parsePath(`/${after}`, 'after').slice(1);
+      const work: Work<Readable> = async ({ pack }, row) => {
+        if (!pack) throw noArchives(row);
+        const { content } = await pack(from, last, signal);
+        publisher.note('file.read', row, { path: from, archive: true }, caller.actor);
+        return content;
+      };
+      return perform('file.pack', { id, caller, signal }, work, (content) => once(content, 'close'));
+    },
+    unpack: async (id, path, body, caller, signal) => {
+      const to = parsePath(path, 'path');
+      return perform('file.unpack', { id, caller, signal }, async ({ unpack }, row) => {
+        if (!unpack) throw noArchives(row);
+        const done = await unpack(to, body, signal);
+        publisher.note('file.written', row, { path: to, size: done.bytes, archive: true }, caller.actor);
+        return { status: 'unpacked', path: to, ...done };
+      });
+    },
+  };
+}
+
+function noArchives({ provider }: SandboxRecord): ServiceError {
+  return new ServiceError('not_implemented', `Sandboxes of ${provider} cannot copy folders as archives.`, {
+    remedy: 'Copy the files one by one. Sandboxes that started before an update can do it once they are new.',
+  });
+}
+
 function changes(
   { publisher }: FileDeps,
   perform: Perform,
-): Omit<Files, 'read' | 'stat' | 'list' | 'glob' | 'watch'> {
+): Omit<Files, 'read' | 'stat' | 'list' | 'glob' | 'watch' | 'pack' | 'unpack'> {
   return {
     write: async (id, path, body, { mode, inPlace }, caller, signal) => {
       const to = parsePath(path, 'path');

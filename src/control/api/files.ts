@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { SandboxFiles } from '../../agent/io.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
-import type { FileInfo, FileWritten } from '../../schema/file.ts';
+import type { ArchiveUnpacked, FileInfo, FileWritten } from '../../schema/file.ts';
 import type { Caller } from './caller.ts';
 
 export type FileWatch = Awaited<ReturnType<NonNullable<SandboxFiles['watch']>>>;
@@ -44,6 +44,16 @@ export interface Files {
     hold: Hold,
   ): Promise<FileInfo[]>;
   glob(id: string, pattern: string, caller: Caller, signal: AbortSignal, hold: Hold): Promise<string[]>;
+  /** A folder as a tar archive, the entries after `after` only. */
+  pack(id: string, path: string, after: string, caller: Caller, signal: AbortSignal): Promise<Readable>;
+  /** Each file is complete or absent; a failure says in `details` what was unpacked. */
+  unpack(
+    id: string,
+    path: string,
+    body: Readable,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<ArchiveUnpacked>;
   move(id: string, from: string, to: string, caller: Caller, signal: AbortSignal): Promise<void>;
   chmod(id: string, path: string, mode: string, caller: Caller, signal: AbortSignal): Promise<void>;
   mkdir(

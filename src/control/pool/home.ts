@@ -30,6 +30,21 @@ function homeNames(home: string): HomeNames {
   };
 }
 
+function archives(
+  { pack, unpack }: SandboxFiles,
+  inside: HomeNames['inside'],
+  shown: (info: FileInfo, requested: string) => FileInfo,
+): Pick<SandboxFiles, 'pack' | 'unpack'> {
+  if (!pack || !unpack) return {};
+  return {
+    pack: async (path, after, signal) => {
+      const { info, content } = await pack(inside(path), after, signal);
+      return { info: shown(info, path), content };
+    },
+    unpack: (path, body, signal) => unpack(inside(path), body, signal),
+  };
+}
+
 function homeFiles(files: SandboxFiles, { inside, outside }: HomeNames): SandboxFiles {
   const shown = (info: FileInfo, requested: string): FileInfo => {
     const path = outside(info.path, requested);
@@ -50,5 +65,6 @@ function homeFiles(files: SandboxFiles, { inside, outside }: HomeNames): Sandbox
     move: (from, to, signal) => files.move(inside(from), inside(to), signal),
     chmod: (path, mode, signal) => files.chmod(inside(path), mode, signal),
     remove: (path, recursive, signal) => files.remove(inside(path), recursive, signal),
+    ...archives(files, inside, shown),
   };
 }

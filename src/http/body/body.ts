@@ -21,6 +21,10 @@ export function isEmptyFile({ bodyKind }: Pick<Route, 'bodyKind'>, headers: Inco
   return bodyKind === 'raw_file' && headers['content-length'] === '0' && mediaType(headers) === BYTES_TYPE;
 }
 
+/** Whether its body is an archive, which is passed on as it comes. */
+export const isArchiveKind = ({ bodyKind }: { bodyKind?: Route['bodyKind'] | undefined }): boolean =>
+  bodyKind === 'archive' || bodyKind === 'folder';
+
 /** Why the end of the body is in doubt, so that nothing after it may be taken for a request. */
 export function framingFailure(headers: IncomingHttpHeaders): ServiceError | undefined {
   const transfer = headers['transfer-encoding'];
@@ -45,10 +49,10 @@ export function checkBody(
     throw mistyped('Compressed bodies are not supported.');
   if (!route.body) throw new ServiceError('bad_request', 'This request does not accept a body.');
   const type = mediaType(headers);
-  if (route.bodyKind === 'archive' && type !== TAR_TYPE && type !== BYTES_TYPE)
-    throw mistyped(`Send the body as ${TAR_TYPE}.`);
+  const isArchive = isArchiveKind(route);
+  if (isArchive && type !== TAR_TYPE && type !== BYTES_TYPE) throw mistyped(`Send the body as ${TAR_TYPE}.`);
   const bytes = route.bodyKind === 'raw_file' && type === BYTES_TYPE;
-  if (route.bodyKind !== 'archive' && type !== JSON_TYPE && !bytes) {
+  if (!isArchive && type !== JSON_TYPE && !bytes) {
     throw mistyped(
       `Send the body as ${JSON_TYPE}${route.bodyKind === 'raw_file' ? ` or ${BYTES_TYPE}` : ''}.`,
     );

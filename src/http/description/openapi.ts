@@ -1,6 +1,7 @@
 // The API description, OpenAPI 3.1, from the list of routes: what is not a route is not in it, and every route is.
 import { ERROR_TABLE } from '../../domain/errors.ts';
 import { ErrorBody, type ErrorCode } from '../../schema/error.ts';
+import { isArchiveKind } from '../body/body.ts';
 import { isKeyed } from '../caller.ts';
 import { reservedNames } from '../methods.ts';
 import { API_PREFIX } from '../paths.ts';
@@ -120,7 +121,7 @@ function* parametersOf(route: Route, shelf: SchemaShelf): Generator<object> {
 }
 
 function bodyOf({ body, bodyKind, bodyOptional, example }: Route, shelf: SchemaShelf): object {
-  if (bodyKind === 'archive') return { required: true, content: { 'application/x-tar': {} } };
+  if (isArchiveKind({ bodyKind })) return { required: true, content: { 'application/x-tar': {} } };
   const json = { schema: referenced(body, shelf), example };
   const bytes = bodyKind === 'raw_file' ? { 'application/octet-stream': {} } : {};
   return { required: bodyOptional !== true, content: { 'application/json': json, ...bytes } };

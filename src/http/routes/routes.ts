@@ -1,5 +1,6 @@
 // Every route of the API, in the order of the description. A route that is not here does not exist.
 import type { Route } from '../route.ts';
+import { archiveRoutes } from './archive.ts';
 import { auditRoutes } from './audit.ts';
 import { credentialRoutes } from './credentials.ts';
 import { egressRoutes } from './egress.ts';
@@ -25,6 +26,7 @@ export const ROUTES: readonly Route[] = [
   ...execRoutes,
   ...previewRoutes,
   ...egressRoutes,
+  ...archiveRoutes,
   ...fileContentRoutes,
   ...fileRoutes,
   ...templateRoutes,

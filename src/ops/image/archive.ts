@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { PassThrough, pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { ServiceError } from '../../domain/errors.ts';
+import { noTar } from '../../domain/tar/tar-header.ts';
 import type { Host } from '../../host/host.ts';
-import { noTar } from '../../images/tar-header.ts';
 import { type Packing, packingOf } from '../../providers/microvm/packing.ts';
 
 const CHUNK_BYTES = 1024 * 1024;

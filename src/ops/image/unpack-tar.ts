@@ -1,10 +1,10 @@
 // Unpacks a tar of a root file system into a staged root. Entries that a root does not need, or that an image cannot
 // express, are left out and counted; entries that no root may hold are refused.
 import { ServiceError } from '../../domain/errors.ts';
+import { type TarEntry, tarEntries } from '../../domain/tar/tar-reader.ts';
 import { tooLarge } from '../../images/disk/tools.ts';
 import { requireSpace } from '../db/space.ts';
 import type { StagedRoot } from './staged-root.ts';
-import { type TarEntry, tarEntries } from './tar-reader.ts';
 import { refused } from './tree-path.ts';
 
 const LARGEST_ID = 0xffffffff;

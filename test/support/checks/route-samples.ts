@@ -41,6 +41,8 @@ export const SAMPLES: Record<RouteId, RouteSample> = {
   writeFile: { kind: 'owned', body: { path: '/f', content: '' } },
   putFile: { kind: 'owned', body: { content: '' } },
   readFile: { kind: 'owned', query: '?path=/f' },
+  getArchive: { kind: 'owned', query: '?path=/d' },
+  putArchive: { kind: 'owned', query: '?path=/d', archive: true },
   removeFile: { kind: 'owned', query: '?path=/f' },
   listFiles: { kind: 'owned' },
   statFile: { kind: 'owned', query: '?path=/f' },

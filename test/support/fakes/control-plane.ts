@@ -222,6 +222,19 @@ export function fakeControlPlane({
         fileMap.set(path, bytes);
         return { status: 'written', path, size: bytes.length, atomic: true };
       },
+      async pack(id, path, after, caller, signal) {
+        note('files.pack', caller, id, path, after);
+        signals.push(signal);
+        return Readable.from(chunks(content(fileMap, path)));
+      },
+      async unpack(id, path, body, caller, signal) {
+        note('files.unpack', caller, id, path);
+        signals.push(signal);
+        const bytes = Buffer.concat(await body.toArray());
+        fileMap.set(path, bytes);
+        const counts = { files: 1, folders: 0, links: 0, left_out: 0 };
+        return { status: 'unpacked', path, ...counts, bytes: bytes.length };
+      },
       async stat(id, path, caller) {
         note('files.stat', caller, id, path);
         return info(path, content(fileMap, path).length);

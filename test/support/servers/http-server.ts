@@ -66,6 +66,7 @@ export function httpConfig({ server, auth, audit, images, e2b }: HttpOptions): H
       body_limit: MEBIBYTE,
       max_json_file: 8 * MEBIBYTE,
       max_file_size: 16 * MEBIBYTE,
+      max_archive_size: 16 * MEBIBYTE,
       max_connections: 0,
       max_connections_per_address: 512,
       cors_allowed_origins: [],

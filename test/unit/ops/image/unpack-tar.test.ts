@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/domain/errors.ts';
+import { tarEntries } from '../../../../src/domain/tar/tar-reader.ts';
 import { inodeScript } from '../../../../src/images/disk/inode-script.ts';
 import { StagedRoot } from '../../../../src/ops/image/staged-root.ts';
-import { tarEntries } from '../../../../src/ops/image/tar-reader.ts';
 import { unpackTar } from '../../../../src/ops/image/unpack-tar.ts';
 import { HOSTILE_ARCHIVES, LEADING_OUT } from '../../../support/hosts/hostile-archives.ts';
 import { pax, summed, type TarPart, tarArchive } from '../../../support/tar.ts';
@@ -33,7 +33,7 @@ function endless(chunk: Buffer, before: Buffer = Buffer.alloc(0)) {
 
 async function read(source: AsyncIterable<Buffer>): Promise<number> {
   let count = 0;
-  for await (const _ of tarEntries(source, 20_000)) count++;
+  for await (const _ of tarEntries(source, { most: 20_000 })) count++;
   return count;
 }
 

@@ -1,6 +1,6 @@
 // One block of a tar archive: POSIX ustar, with GNU's formats for large numbers and long names. Text is kept as latin1,
 // a character a byte: names in archives are bytes in no certain encoding.
-import { ServiceError } from '../domain/errors.ts';
+import { ServiceError } from '../errors.ts';
 
 export const BLOCK = 512;
 

@@ -1,8 +1,7 @@
 // Reads a tar archive entry by entry as it arrives. It may be hostile: everything is bounded, and the fields of an
 // entry are passed on unchanged for the caller to check.
-import { ServiceError } from '../../domain/errors.ts';
-import { BLOCK, noTar, parseHeader, type TarHeader } from '../../images/tar-header.ts';
-import { refused } from './tree-path.ts';
+import { ServiceError } from '../errors.ts';
+import { BLOCK, noTar, parseHeader, type TarHeader } from './tar-header.ts';
 
 /** The limit on all headers of one entry: long names, attributes, and their own blocks. */
 const MAX_EXTENSION = 1024 * 1024;
@@ -27,18 +26,21 @@ export interface TarEntry extends TarHeader {
 /** The fields of headers that describe the next entry. pax(1), and GNU's types L and K */
 type Extension = Map<string, string>;
 
+/** What the archive itself says, in pax headers that concern no single entry: keys and values, in their order. */
+export type OnRecords = (records: readonly (readonly [key: string, value: string])[]) => void;
+
 /**
  * Reads to the archive's end. Throws `bad_request` for bytes that are not a tar, a truncated archive, data after its
  * end, oversized headers, or an unknown format of entries.
  */
 export async function* tarEntries(
   source: AsyncIterable<Buffer>,
-  most = MOST_ENTRIES,
+  { most = MOST_ENTRIES, onRecords }: { most?: number; onRecords?: OnRecords } = {},
 ): AsyncGenerator<TarEntry> {
   const feed = new ByteFeed(source);
   let count = 0;
   try {
-    for (let next = await nextEntry(feed); next; next = await nextEntry(feed)) {
+    for (let next = await nextEntry(feed, onRecords); next; next = await nextEntry(feed, onRecords)) {
       if (++count > most) throw refused(`The archive has more than ${most} entries.`);
       yield next.entry;
       await next.finish();
@@ -50,16 +52,25 @@ export async function* tarEntries(
 }
 
 /** The next entry with the fields of all headers before it; undefined at the block that ends the archive. */
-async function nextEntry(feed: ByteFeed): Promise<ReturnType<typeof open> | undefined> {
+async function nextEntry(
+  feed: ByteFeed,
+  onRecords?: OnRecords,
+): Promise<ReturnType<typeof open> | undefined> {
   const extension: Extension = new Map();
   let metadataBytes = 0;
+  let isAwaited = false;
   for (let header = await nextHeader(feed); header; header = await nextHeader(feed)) {
     if (!EXTENSIONS.includes(header.type)) return open(feed, header, extension);
     metadataBytes += BLOCK + header.size;
     if (metadataBytes > MAX_EXTENSION) throw refused('An entry of the archive has too much metadata.');
-    for (const [key, value] of await extensionOf(feed, header)) extension.set(key, value);
+    const isOfNext = header.type !== 'g' && header.type !== 'V';
+    const bytes = await extensionBytes(feed, header);
+    if (header.type === 'g' && onRecords) onRecords(paxRecords(bytes));
+    if (!isOfNext) continue;
+    isAwaited = true;
+    for (const [key, value] of extensionOf(header, bytes)) if (HEARD.includes(key)) extension.set(key, value);
   }
-  if (metadataBytes > 0) throw cutOff();
+  if (isAwaited) throw cutOff();
   return undefined;
 }
 
@@ -72,12 +83,15 @@ async function nextHeader(feed: ByteFeed): Promise<TarHeader | undefined> {
 /** pax for the next entry and for all, GNU's long names and its label of a volume. */
 const EXTENSIONS = ['x', 'g', 'L', 'K', 'V'];
 
-async function extensionOf(feed: ByteFeed, { type, size }: TarHeader): Promise<Extension> {
+/** As latin1. */
+async function extensionBytes(feed: ByteFeed, { size }: TarHeader): Promise<string> {
   const bytes = (await feed.take(padded(size)))?.subarray(0, size) ?? Buffer.alloc(0);
-  const text = bytes.toString('latin1');
+  return bytes.toString('latin1');
+}
+
+function extensionOf({ type }: TarHeader, text: string): [string, string][] {
   if (type === 'x') return paxRecords(text);
-  if (type === 'g' || type === 'V') return new Map();
-  return new Map([[type === 'L' ? 'path' : 'linkpath', text.replace(/\0.*$/s, '')]]);
+  return [[type === 'L' ? 'path' : 'linkpath', text.replace(/\0.*$/s, '')]];
 }
 
 /** What follows would be left out without a word: a second archive, as `cat` puts them together. */
@@ -93,8 +107,8 @@ async function expectEnd(feed: ByteFeed): Promise<void> {
 }
 
 /** `length key=value\n`, the length counting itself. */
-function paxRecords(text: string): Extension {
-  const records: Extension = new Map();
+function paxRecords(text: string): [string, string][] {
+  const records: [string, string][] = [];
   for (let at = 0; at < text.length; ) {
     const blank = text.indexOf(' ', at);
     const digits = text.slice(at, Math.max(at, blank));
@@ -104,7 +118,7 @@ function paxRecords(text: string): Extension {
     if (blank < 0 || !(length > blank - at) || text[at + length - 1] !== '\n' || equals < 0) throw noTar();
     const key = record.slice(0, equals);
     if (SPARSE.test(key)) throw sparse();
-    if (HEARD.includes(key)) records.set(key, record.slice(equals + 1));
+    records.push([key, record.slice(equals + 1)]);
     at += length;
   }
   return records;
@@ -203,6 +217,9 @@ export class ByteFeed {
     await this.#chunks.return?.();
   }
 }
+
+const refused = (message: string) =>
+  new ServiceError('bad_request', message, { remedy: 'Make several smaller archives.' });
 
 export function cutOff(): ServiceError {
   return new ServiceError('bad_request', 'The archive is cut off.', {

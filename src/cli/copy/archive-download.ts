@@ -1,0 +1,88 @@
+// Copies a folder out of a sandbox as one archive into a target here. A copy that breaks off continues after the last entry
+// that is complete.
+import { Readable } from 'node:stream';
+import type { Client } from '../../client/client.ts';
+import type { Progress } from '../progress.ts';
+import { type Gaps, type Item, packedItems, withGaps } from './archive-items.ts';
+import type { Target } from './endpoint.ts';
+import { resumed } from './resumed.ts';
+import { noted, passOver, stepper, type Tally, tallied } from './transfer.ts';
+
+export interface SandboxFolder {
+  client: Client;
+  id: string;
+  path: string;
+}
+
+/** From this size on, the free space here is checked before a file. */
+const LARGE = 1024 * 1024;
+
+/** Throws as `transfer` does. */
+export async function downloadFolder(
+  { client, id, path }: SandboxFolder,
+  target: Target,
+  { progress, signal }: { progress: Progress; signal: AbortSignal },
+): Promise<Tally> {
+  const tally: Tally = { files: 0, folders: 0, links: 0, bytes: 0, left_out: [], failed: [] };
+  const gaps: Gaps = { left_out: new Map(), failed: new Map() };
+  const links: { at: string; to: string }[] = [];
+  const step = stepper(tally, signal);
+  let last = '';
+  let entries = 0;
+  const take = async (item: Item) => {
+    const { entry } = item;
+    if (entry.type === 'symlink') links.push({ at: entry.at, to: entry.target });
+    else if (entry.type === 'left_out') passOver(entry, tally);
+    else await step(entry, () => place(item, target, { tally, progress }));
+    if (entry.type !== 'left_out') last = entry.at;
+    entries += 1;
+  };
+  const attempt = async () => {
+    const archive = await client.files.openArchive(id, path, { signal, ...(last !== '' && { after: last }) });
+    try {
+      for await (const item of packedItems(archive, gaps)) await take(item);
+    } finally {
+      archive.destroy();
+    }
+  };
+  await resumed(attempt, () => entries, signal);
+  for (const { at, to } of links)
+    await step({ at, type: 'symlink', target: to }, async () => noted(await target.link(at, to), at, tally));
+  await target.end();
+  return withGaps(tally, gaps);
+}
+
+async function place(
+  { entry, content, mtime }: Item,
+  target: Target,
+  { tally, progress }: { tally: Tally; progress: Progress },
+): Promise<void> {
+  if (entry.type === 'dir') {
+    await target.folder(entry.at, entry.mode);
+    tally.folders += 1;
+    return;
+  }
+  if (entry.type !== 'file') return;
+  const { size = 0 } = entry;
+  if (size > LARGE) await target.begin(size);
+  const moved = tallied(tally, progress);
+  let counted = 0;
+  const metered = async function* () {
+    for await (const part of content()) {
+      counted += part.length;
+      moved(part.length);
+      yield part;
+    }
+  };
+  try {
+    const open = async () => Readable.from(metered(), { objectMode: false });
+    await target.file({ ...entry, mtime }, open, NEVER);
+    tally.files += 1;
+  } catch (error) {
+    moved(-counted);
+    throw error;
+  }
+}
+
+/** The archive itself ends with the signal. */
+const NEVER = new AbortController().signal;
