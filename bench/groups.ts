@@ -13,6 +13,7 @@ import { withDrain } from './drain.ts';
 import { EGRESS_ROWS, withEgressRows } from './egress.ts';
 import { IMAGE } from './engine.ts';
 import { eventBench } from './events.ts';
+import { containerCopyPairs, engineClient, userspaceCopyPair } from './folder-copies.ts';
 import { withHome } from './folders.ts';
 import { GETS_ENV, GETS_KEY, getsBench } from './get-sandbox.ts';
 import { IMAGE_ROWS, imageRowNeeds, withImageRows } from './images.ts';
@@ -177,6 +178,30 @@ const container: Group = {
     }),
 };
 
+const copies: Group = {
+  about: 'folders copied into and out of containers',
+  need: engineClient,
+  ids: ['P11-in', 'P11-out'],
+  run: (root, measure) =>
+    withContainers(root, async (world) => {
+      for (const pair of containerCopyPairs(root, world)) await measure(pair);
+    }),
+};
+
+const userspaceCopies: Group = {
+  about: 'folders copied into userspace sandboxes',
+  need: programs('unshare', 'tar'),
+  ids: ['P11-userspace'],
+  run: (root, measure) =>
+    withHome((home) =>
+      withServer(root, { home, env: withRunner('unshare') }, async ({ client }) => {
+        const live = await client.spawn({ ttl: '1h' });
+        await measure(userspaceCopyPair(client, live.id, home));
+        await client.destroy(live.id);
+      }),
+    ),
+};
+
 const startup: Group = {
   about: 'what a command costs to start',
   ids: ['P28-version', 'P28-version-certificates', 'P28-lint', 'P28-lint-certificates', 'P28-list'],
@@ -276,6 +301,8 @@ const debianMicrovm: Group = {
 
 export const GROUPS: readonly Group[] = [
   container,
+  copies,
+  userspaceCopies,
   userspace('bwrap'),
   userspace('unshare'),
   gets,

@@ -18,6 +18,11 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   P8: { text: 'A command that prints very much, such as a build log of 256 MB.' },
   'P10-write': { text: 'The upload of a 64 MB file into a container, against `docker cp`.' },
   'P10-read': { text: 'The download of a 64 MB file out of a container, against `docker cp`.' },
+  'P11-in': {
+    text: '`svc sandbox cp` of a folder of 1,000 small files into a container, against `docker cp`.',
+  },
+  'P11-out': { text: 'The same out of a container.' },
+  'P11-userspace': { text: 'Such a folder as an archive into a userspace sandbox, against `tar` alone.' },
   'P20-bwrap': { text: 'A one-off command in a fresh userspace sandbox (bubblewrap).' },
   'P21-bwrap': { text: 'A command in a userspace sandbox that already runs (bubblewrap).' },
   'P20-unshare': { text: 'A one-off command in a fresh userspace sandbox (unshare).' },

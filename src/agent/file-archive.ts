@@ -79,7 +79,7 @@ function incomplete({ errno, done, failed, entries }: Report): ServiceError {
   const { files, folders, links } = done;
   const count = files + folders + links;
   const what = errno === 0 ? `${failed} of ${count + failed} entries were not unpacked.` : cause.message;
-  return new ServiceError(cause.code, `${what} ${count} entries were unpacked before or beside that.`, {
+  return new ServiceError(cause.code, `${what} ${count} entries were unpacked.`, {
     status: cause.status,
     cause,
     ...(cause.remedy !== undefined && { remedy: cause.remedy }),
