@@ -216,7 +216,7 @@ it('never ends well when an archive is cut off or damaged', async () => {
   await expect(copyOut()).rejects.toMatchObject({ code: 'provider_error' });
   pack([[dir('./'), pax({ size: '9007199254740991' }), file('large')]]);
   await expect(copyOut()).rejects.toMatchObject({ code: 'resource_limit' });
-  expect(readdirSync(root).filter((name) => name !== 'a')).toEqual([]);
+  expect(readdirSync(join(root, 'w'))).toEqual([]);
 });
 
 it('sends only what did not arrive when an upload breaks off', async () => {
