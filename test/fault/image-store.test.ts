@@ -139,6 +139,7 @@ describeWith(['docker-registry', 'openssl'], 'the image store', () => {
       expect(await svc(['prune', '--all'])).toMatchObject({ code: 0 });
       expect(left(store)).toEqual([]);
     },
+    300_000 + KILLS * 20_000,
   );
 
   it('keeps two commands that import the same image out of each other’s way', async () => {
