@@ -7,8 +7,15 @@ import type { Pair } from './row.ts';
 import { quantile } from './stats.ts';
 
 export const EGRESS_ROWS = [
-  ...['P41-gate', 'P41-proxy', 'P41-bytes', 'P41-bytes-ratio'],
-  ...['P42-proxy', 'P42-gate', 'P42-gate-p95', 'P43', 'P44'],
+  'P41-gate',
+  'P41-proxy',
+  'P41-bytes',
+  'P41-bytes-ratio',
+  'P42-proxy',
+  'P42-gate',
+  'P42-gate-p95',
+  'P43',
+  'P44',
 ] as const;
 
 const TRANSFER_MS = 1074;
@@ -79,21 +86,28 @@ function connectionPairs({ client, target }: EgressWorld, id: string): Pair[] {
   const bytes = { pairs: 10, warmUps: 1, ours: () => inside(1, 'take(direct())') };
   return [
     {
-      ...{
-        id: 'P41-gate',
-        name: 'new connection through the transparent gate, beyond a direct one',
-        target: 1,
-      },
-      ...{ ...connection, ours: () => inside(50, 'get(direct())'), baseline },
+      id: 'P41-gate',
+      name: 'new connection through the transparent gate, beyond a direct one',
+      target: 1,
+      ...connection,
+      ours: () => inside(50, 'get(direct())'),
+      baseline,
     },
     {
-      ...{ id: 'P41-proxy', name: 'new connection by CONNECT, beyond a direct one', target: 1.2 },
-      ...{ ...connection, ours: () => inside(50, 'get(proxied())'), baseline },
+      id: 'P41-proxy',
+      name: 'new connection by CONNECT, beyond a direct one',
+      target: 1.2,
+      ...connection,
+      ours: () => inside(50, 'get(proxied())'),
+      baseline,
     },
     { id: 'P41-bytes', name: '256 MiB over one connection through the gate', target: TRANSFER_MS, ...bytes },
     {
-      ...{ id: 'P41-bytes-ratio', name: 'the same against a direct connection', target: 1 / 0.3 },
-      ...{ ...bytes, baseline: () => here(1, 'take(direct())') },
+      id: 'P41-bytes-ratio',
+      name: 'the same against a direct connection',
+      target: 1 / 0.3,
+      ...bytes,
+      baseline: () => here(1, 'take(direct())'),
     },
   ];
 }
@@ -115,16 +129,30 @@ function spawnPairs(client: Client): Pair[] {
   const [gate, proxy] = [{ mode: 'gate' as const }, { mode: 'proxy' as const }];
   return [
     {
-      ...{ id: 'P42-proxy', name: 'spawn with a policy and the proxy, beyond one without', target: 1 },
-      ...{ ...shared, pairs: 100, ours: () => spawn(proxy) },
+      id: 'P42-proxy',
+      name: 'spawn with a policy and the proxy, beyond one without',
+      target: 1,
+      ...shared,
+      pairs: 100,
+      ours: () => spawn(proxy),
     },
     {
-      ...{ id: 'P42-gate', name: 'spawn with a policy and the gate, beyond one without', target: 3 },
-      ...{ ...shared, pairs: 100, ours: () => spawn(gate) },
+      id: 'P42-gate',
+      name: 'spawn with a policy and the gate, beyond one without',
+      target: 3,
+      ...shared,
+      pairs: 100,
+      ours: () => spawn(gate),
     },
     {
-      ...{ id: 'P42-gate-p95', name: 'the same, p95 of 20', target: 8, judged: 'difference', warmUps: 1 },
-      ...{ pairs: 10, ours: () => many(gate), baseline: () => many() },
+      id: 'P42-gate-p95',
+      name: 'the same, p95 of 20',
+      target: 8,
+      judged: 'difference',
+      warmUps: 1,
+      pairs: 10,
+      ours: () => many(gate),
+      baseline: () => many(),
     },
   ];
 }

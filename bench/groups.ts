@@ -2,34 +2,28 @@
 // it, and clears it away.
 import { withAdmissions } from './admissions.ts';
 import { withBackups } from './backup.ts';
-import { echoBench } from './container-echo.ts';
-import { filePairs } from './container-files.ts';
-import { prewarmPair } from './container-prewarm.ts';
-import { spawnPairs } from './container-spawns.ts';
-import { streamPair } from './container-streams.ts';
-import { withContainers } from './container-world.ts';
+import { container, copies } from './container-groups.ts';
 import { deliveryBench } from './delivery.ts';
 import { withDrain } from './drain.ts';
 import { EGRESS_ROWS, withEgressRows } from './egress.ts';
-import { IMAGE } from './engine.ts';
 import { eventBench } from './events.ts';
-import { containerCopyPairs, engineClient, userspaceCopyPair } from './folder-copies.ts';
+import { userspaceCopyPair } from './folder-copies.ts';
 import { withHome } from './folders.ts';
 import { GETS_ENV, GETS_KEY, getsBench } from './get-sandbox.ts';
+import type { Group } from './group.ts';
 import { IMAGE_ROWS, imageRowNeeds, withImageRows } from './images.ts';
 import { withList } from './list.ts';
 import { heldPairs } from './memory.ts';
 import { bootPair, microvmPairs, restorePair } from './microvm.ts';
 import { busyboxImage, busyboxMachines, debianImage, debianMachines } from './microvm-image.ts';
 import { withMicrovms } from './microvm-world.ts';
-import { type Need, ownEngine, programs } from './needs.ts';
+import { programs } from './needs.ts';
 import { oneCommandPair, sandboxRuntime } from './one-command.ts';
 import { withFreed } from './queue-handoff.ts';
 import type { Runner } from './raw-runner.ts';
 import { withReaper } from './reaper.ts';
 import { redactionPairs } from './redaction.ts';
 import { REPLICA_ROWS, replicaRowNeeds, withReplicaRows } from './replicas.ts';
-import type { Pair } from './row.ts';
 import { withServer } from './server.ts';
 import { stalledPair } from './stalled-readers.ts';
 import { clientPair, startupPairs } from './startup.ts';
@@ -39,16 +33,6 @@ import { withTurns } from './turns.ts';
 import { userspacePairs } from './userspace.ts';
 import { waitingPair } from './waiting.ts';
 import { WORKER_ROWS, withWorkerRows } from './workers.ts';
-
-export interface Group {
-  /** The subject of the measurements, in a few words. */
-  about: string;
-  /** The requirements on this machine; none unless given. */
-  need?: Need;
-  ids: readonly string[];
-  /** Passes each pair to `measure`, which skips those that were not requested. */
-  run(root: string, measure: (pair: Pair) => Promise<void>): Promise<void>;
-}
 
 const withRunner = (runner: Runner) => ({ SVC_PROVIDERS_USERSPACE_RUNNER: runner });
 
@@ -161,31 +145,6 @@ const stalled: Group = {
   need: programs('unshare'),
   ids: ['P23-stalled'],
   run: (root, measure) => measure(stalledPair(root)),
-};
-
-const container: Group = {
-  about: 'sandboxes in containers of an engine of its own',
-  need: ownEngine,
-  ids: ['P9-socket', 'P9-ndjson', 'P1', 'P2', 'P3', 'P4', 'P7', 'P8', 'P10-write', 'P10-read'],
-  run: (root, measure) =>
-    withContainers(root, async (world) => {
-      const { pairs, close } = await echoBench(world);
-      for (const pair of [...pairs, ...spawnPairs(world)]) await measure(pair);
-      close();
-      const warm = await prewarmPair(world, IMAGE);
-      await measure(warm.pair).finally(warm.close);
-      for (const pair of [await streamPair(world), ...filePairs(world)]) await measure(pair);
-    }),
-};
-
-const copies: Group = {
-  about: 'folders copied into and out of containers',
-  need: engineClient,
-  ids: ['P11-in', 'P11-out'],
-  run: (root, measure) =>
-    withContainers(root, async (world) => {
-      for (const pair of containerCopyPairs(root, world)) await measure(pair);
-    }),
 };
 
 const userspaceCopies: Group = {

@@ -3,7 +3,8 @@ import { ServiceError } from '../src/domain/errors.ts';
 import { packageRoot } from '../src/host/package-root.ts';
 import type { Before } from './compare.ts';
 import { sweep } from './folders.ts';
-import { GROUPS, type Group } from './groups.ts';
+import type { Group } from './group.ts';
+import { GROUPS } from './groups.ts';
 import { hostFacts, type Listed, type Results } from './report.ts';
 import { measurePair, type Pair, type Row } from './row.ts';
 

@@ -16,7 +16,8 @@ import type { Clock, Logger } from '../domain/ports.ts';
 import { answeredRequest, logAccess } from './access-log.ts';
 import { type Auditor, auditor } from './audit.ts';
 import { authenticator, endOfKeys, keysOf } from './authenticate.ts';
-import { BYTES_TYPE, checkBody, hasBody, isEmptyFile, mediaType } from './body/body.ts';
+import { checkBody, hasBody, isEmptyFile, mediaType } from './body/body.ts';
+import { limitsOf } from './body/limits.ts';
 import { type Access, type AuthorizedCaller, authorize } from './caller.ts';
 import { connectionFailure } from './connect-and-expect.ts';
 import { type Cors, cors, isPreflight } from './headers/cors.ts';
@@ -254,21 +255,6 @@ function refuseConnection(request: FastifyRequest, reply: FastifyReply, failure:
   reply.raw.statusCode = failure.status;
   answerAndClose(request.raw.socket, failure, request.id);
 }
-
-/** Bytes of a body of `type` at most. */
-export function limitsOf(
-  { bodyKind }: Route,
-  { server, images }: Pick<HttpConfig, 'server' | 'images'>,
-): (type: string) => number {
-  if (bodyKind === 'folder') return () => server.max_archive_size;
-  if (bodyKind === 'archive') return () => maxArchive(images);
-  const json = bodyKind === 'json_file' || bodyKind === 'raw_file' ? server.max_json_file : server.body_limit;
-  return (type) => (type === BYTES_TYPE ? server.max_file_size : json);
-}
-
-/** Bytes of an archive of images at most: its content, and a header for each entry. */
-export const maxArchive = ({ max_image_bytes, max_entries }: HttpConfig['images']): number =>
-  max_image_bytes + max_entries * 4096;
 
 interface FollowDeps extends PipelineDeps {
   current(): Judges;

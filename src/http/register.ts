@@ -11,6 +11,7 @@ import type { Clock, Logger } from '../domain/ports.ts';
 import { Answer, PushAnswer, SocketAnswer, StreamAnswer } from './answer.ts';
 
 import { isArchiveKind, JSON_TYPE } from './body/body.ts';
+import { limitsOf } from './body/limits.ts';
 import { watchPace } from './body/slow-body.ts';
 import { Call, heldFor, type ServerFacts } from './call.ts';
 import { signedBy } from './half-closed.ts';
@@ -18,7 +19,7 @@ import type { HttpConfig } from './http-config.ts';
 import type { InFlight } from './in-flight.ts';
 import { hasHead, reservedFailure, routerPath } from './methods.ts';
 import { endWith, type OpenStreams } from './open-streams.ts';
-import { limitsOf, type Pipeline } from './pipeline.ts';
+import type { Pipeline } from './pipeline.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
 import { ROUTES } from './routes/routes.ts';

@@ -292,12 +292,9 @@ export const EgressLogQuery = Type.Object(
 );
 export type EgressLogQuery = Static<typeof EgressLogQuery>;
 
+const suggested = 'Rules for what the decision log shows, except what a deny rule or the address forbids.';
 export const EgressSuggestion = Type.Object(
-  {
-    allow: Type.Array(Type.String(), {
-      description: 'Rules for what the decision log shows, except what a deny rule or the address forbids.',
-    }),
-  },
+  { allow: Type.Array(Type.String(), { description: suggested }) },
   { $id: 'EgressSuggestion', additionalProperties: false },
 );
 export type EgressSuggestion = Static<typeof EgressSuggestion>;

@@ -132,7 +132,7 @@ static _Noreturn void write_new(const struct file_op *op, int in_fd, const struc
 
 	if (fd < 0)
 		file_refuse(errno);
-	if (dress(fd, NULL, op->mode))
+	if (file_dress(fd, NULL, op->mode))
 		file_refuse(errno);
 	size = take_content(in_fd, fd);
 	if (close(fd))

@@ -50,7 +50,7 @@ export const resolverPath = ({ instance }: Pick<InstanceFolders, 'instance'>) =>
 /** Java of Debian has its settings there. */
 const JAVA = /^java-\d+-openjdk$/;
 
-/** `HOST_PARTS` and those that only some hosts have, as far as the folder of `makeEtc` has a place for them. */
+/** `HOST_PARTS` and those that only some hosts have, as far as the folder of `makeEtc` holds them. */
 export async function hostParts(folder: string): Promise<string[]> {
   const java = (await readdir(folder).catch(() => [])).filter((name) => JAVA.test(name));
   return [...HOST_PARTS, ...java.map((name) => `/etc/${name}`)];

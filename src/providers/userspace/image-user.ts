@@ -6,7 +6,6 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { UserspaceConfig } from '../../schema/config.ts';
 import { INSIDE_UID } from '../local/uid-slots.ts';
 import type { ChosenImage } from './image.ts';
-import type { Runner } from './plan.ts';
 
 const MOST_BYTES = 1024 * 1024;
 const LARGEST_UID = 2 ** 32 - 2;
@@ -23,7 +22,7 @@ const ROOT: SandboxUser = { uid: 0, name: 'root', home: '/root' };
 export interface UserOrder {
   user: UserspaceConfig['user'];
   image: Pick<ChosenImage, 'stored'>;
-  runner: Runner['name'];
+  runner: Exclude<UserspaceConfig['runner'], 'auto'>;
 }
 
 /** Only init can map another uid into a root of its own. */

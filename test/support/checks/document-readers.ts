@@ -58,6 +58,7 @@ export const READERS: readonly Reader[] = [
   { document: 'docs/quick-start.md', where: 'checkout' },
   { document: 'docs/previews.md', where: 'checkout', before: VITE },
   { document: 'docs/network.md', where: 'checkout', before: SERVING },
+  { document: 'docs/e2b.md', where: 'checkout', before: SERVING },
   { document: 'docs/custom-provider.md', where: 'checkout' },
   { document: 'docs/events.md', where: 'checkout', before: SERVING },
   { document: 'docs/doctor.md', where: 'checkout' },

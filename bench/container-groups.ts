@@ -1,0 +1,36 @@
+// The rows of the speed table that need an engine.
+import { echoBench } from './container-echo.ts';
+import { filePairs } from './container-files.ts';
+import { prewarmPair } from './container-prewarm.ts';
+import { spawnPairs } from './container-spawns.ts';
+import { streamPair } from './container-streams.ts';
+import { withContainers } from './container-world.ts';
+import { IMAGE } from './engine.ts';
+import { containerCopyPairs, engineClient } from './folder-copies.ts';
+import type { Group } from './group.ts';
+import { ownEngine } from './needs.ts';
+
+export const container: Group = {
+  about: 'sandboxes in containers of an engine of its own',
+  need: ownEngine,
+  ids: ['P9-socket', 'P9-ndjson', 'P1', 'P2', 'P3', 'P4', 'P7', 'P8', 'P10-write', 'P10-read'],
+  run: (root, measure) =>
+    withContainers(root, async (world) => {
+      const { pairs, close } = await echoBench(world);
+      for (const pair of [...pairs, ...spawnPairs(world)]) await measure(pair);
+      close();
+      const warm = await prewarmPair(world, IMAGE);
+      await measure(warm.pair).finally(warm.close);
+      for (const pair of [await streamPair(world), ...filePairs(world)]) await measure(pair);
+    }),
+};
+
+export const copies: Group = {
+  about: 'folders copied into and out of containers',
+  need: engineClient,
+  ids: ['P11-in', 'P11-out'],
+  run: (root, measure) =>
+    withContainers(root, async (world) => {
+      for (const pair of containerCopyPairs(root, world)) await measure(pair);
+    }),
+};
