@@ -76,11 +76,16 @@ describeWith(['root', 'busybox', 'unshare'], 'the user of commands on an image',
   });
   afterAll(() => place.remove());
 
-  const inside = async (user: 'sandbox' | 'image' | 'root', image: string, text: string, change = {}) => {
+  const inside = async (
+    user: 'sandbox' | 'image' | 'root',
+    image: string,
+    text: string,
+    { strict = false, ...change }: { strict?: boolean; runner?: 'bwrap' } = {},
+  ) => {
     const provider = place.provider({ user, ...change });
     const id = freshId();
     try {
-      const { warnings } = await provider.create(runtimeSpec(id, { image }), soon());
+      const { warnings } = await provider.create(runtimeSpec(id, { image, strict }), soon());
       const io = await provider.attach({ id, epoch: 1 }, soon());
       const { stdout, stderr } = await runInside(io, ['sh', '-c', `{ ${text}; } 2>&1`]);
       io.close();
@@ -143,6 +148,14 @@ describeWith(['root', 'busybox', 'unshare'], 'the user of commands on an image',
       );
       await provider.close();
     }
+  });
+
+  it('is as configured for a strict spawn, which is refused where it cannot be', async () => {
+    const { out, warnings } = await inside('root', 'team/plain:1', 'id -u', { strict: true });
+    expect([out, warnings]).toEqual(['0\n', []]);
+    await expect(
+      inside('root', 'team/plain:1', 'id', { strict: true, runner: 'bwrap' }),
+    ).rejects.toMatchObject({ code: 'precondition_failed' });
   });
 
   it('fails for a user that the image does not have', async () => {

@@ -141,7 +141,11 @@ export async function planSandbox(
     slot: claims.slot,
     image: image.name,
     memory_mb,
-    warnings: [...differences(state, order), ...(order.user.uid === 0 ? [IGNORED_OWNERS] : [])],
+    // A property of the configuration, not a difference from the request: a strict spawn has no other user to ask for.
+    warnings: [
+      ...differences(state, order),
+      ...(order.user.uid === 0 && !spec.strict ? [IGNORED_OWNERS] : []),
+    ],
   };
 }
 
