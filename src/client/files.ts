@@ -64,7 +64,7 @@ export class FilesClient extends ClientPart {
     const answer = await this.send('getArchive', {
       params: { id },
       query: { path: absolute(path), after: options.after },
-      signal: options.signal,
+      ...callTerms(options),
     });
     return withServiceErrors(answer, options.signal);
   }
@@ -84,8 +84,8 @@ export class FilesClient extends ClientPart {
       query: { path: absolute(path) },
       bytes: archive,
       headers: { 'content-type': 'application/x-tar' },
-      signal: options.signal,
       timeoutMs: 0,
+      ...callTerms(options),
     });
   }
 
