@@ -5,20 +5,20 @@ import { ClientPart } from './client-part.ts';
 
 export class CredentialsClient extends ClientPart {
   /** Lists all of them, sorted by name. */
-  list({ signal }: CallTerms = {}): Promise<Credential[]> {
-    return this.call('listCredentials', { signal });
+  list(terms: CallTerms = {}): Promise<Credential[]> {
+    return this.call('listCredentials', { ...terms });
   }
 
-  get(name: string, { signal }: CallTerms = {}): Promise<Credential> {
-    return this.call('getCredential', { params: { name }, signal });
+  get(name: string, terms: CallTerms = {}): Promise<Credential> {
+    return this.call('getCredential', { params: { name }, ...terms });
   }
 
   /** Adds or replaces one. */
-  set(name: string, request: CredentialPut, { signal }: CallTerms = {}): Promise<Credential> {
-    return this.call('putCredential', { params: { name }, json: request, signal });
+  set(name: string, request: CredentialPut, terms: CallTerms = {}): Promise<Credential> {
+    return this.call('putCredential', { params: { name }, json: request, ...terms });
   }
 
-  async remove(name: string, { signal }: CallTerms = {}): Promise<void> {
-    await this.call('deleteCredential', { params: { name }, signal });
+  async remove(name: string, terms: CallTerms = {}): Promise<void> {
+    await this.call('deleteCredential', { params: { name }, ...terms });
   }
 }

@@ -40,6 +40,9 @@ const idOf = (file: string) => file.slice(0, -'.ts'.length).replaceAll('/', ':')
 const ARGUMENTS: Record<string, string[]> = {
   audit: [],
   'egress:check': ['sb', 'example.com:443'],
+  'egress:credential:list': [],
+  'egress:credential:remove': [HOSTILE],
+  'egress:credential:set': ['c', '--host', 'h', '--value-file', join(packageRoot(), 'package.json')],
   'egress:groups': [],
   'egress:log': ['sb'],
   'egress:suggest': ['sb'],
@@ -91,7 +94,7 @@ const ARGUMENTS: Record<string, string[]> = {
 /** Those whose output is data as it is, or comes from this machine alone: their views are below, where they have some. */
 const NOT_CALLED = [
   ...['bench', 'completion', 'completion:suggest', 'doctor', 'events', 'serve', 'worker', 'upgrade:rehearse'],
-  ...['config:explain', 'config:init', 'config:lint', 'config:schema', 'config:show'],
+  ...['e2b:env', 'config:explain', 'config:init', 'config:lint', 'config:schema', 'config:show'],
   ...[
     'db:accept',
     'db:backup',

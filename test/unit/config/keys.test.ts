@@ -29,6 +29,7 @@ it('lists every key with its properties', () => {
     'auth.worker_signing_key',
     'auth.worker_signing_key_previous',
     'database.url',
+    'secrets.key',
     'providers.hosted.api_key',
     'providers.custom.api_key',
   ]);

@@ -42,6 +42,18 @@ class AdmissionDecision(TypedDict):
     max_spawn_queue: int
 
 
+class ArchiveUnpacked(TypedDict):
+    status: Literal['unpacked']
+    path: str
+    files: int
+    folders: int
+    links: int
+    # Content of the files.
+    bytes: int
+    # Devices, pipes and the like, which are never made.
+    left_out: int
+
+
 class AuditRecord(TypedDict):
     # Increases with time.
     id: int
@@ -61,6 +73,61 @@ class AuditRecord(TypedDict):
     created_at: str
     # What the call was about: the id of the sandbox (also of a new one), or the name of the template, key, owner or worker.
     target: NotRequired[str]
+
+
+class Credential(TypedDict):
+    # Lower-case letters, digits and -, at most 63.
+    name: str
+    # Names that get the credential, as name, *.name or name:port; port 443 if omitted. The first is a name; the plain endpoint leads to it.
+    hosts: List[str]
+    # The header that is set; authorization if omitted.
+    header: NotRequired[str]
+    # The text of the header with {value} in it, such as Bearer {value}; {value} if omitted.
+    format: NotRequired[str]
+    # Sends the value as the password of this user in HTTP Basic authentication.
+    basic_user: NotRequired[str]
+    # Methods that may use it; all if omitted.
+    methods: NotRequired[List[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]]
+    # Paths that may use it, each with the paths below; all if omitted.
+    path_prefixes: NotRequired[List[str]]
+    # A variable that commands get with a placeholder, for clients that do not start without a key.
+    env: NotRequired[str]
+    # Also set the header on plain HTTP requests to the hosts; false if omitted.
+    allow_http: NotRequired[bool]
+    # Owners whose sandboxes may use it; ["*"]: all sandboxes. Nobody if omitted.
+    owners: NotRequired[List[str]]
+    value: Literal['***']
+    created_at: str
+    updated_at: str
+    # False when this server cannot read the value: it was sealed with another key. Set it again.
+    usable: bool
+
+
+class CredentialDeleted(TypedDict):
+    status: Literal['deleted']
+
+
+class CredentialPut(TypedDict):
+    # Names that get the credential, as name, *.name or name:port; port 443 if omitted. The first is a name; the plain endpoint leads to it.
+    hosts: List[str]
+    # The header that is set; authorization if omitted.
+    header: NotRequired[str]
+    # The text of the header with {value} in it, such as Bearer {value}; {value} if omitted.
+    format: NotRequired[str]
+    # Sends the value as the password of this user in HTTP Basic authentication.
+    basic_user: NotRequired[str]
+    # Methods that may use it; all if omitted.
+    methods: NotRequired[List[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]]
+    # Paths that may use it, each with the paths below; all if omitted.
+    path_prefixes: NotRequired[List[str]]
+    # A variable that commands get with a placeholder, for clients that do not start without a key.
+    env: NotRequired[str]
+    # Also set the header on plain HTTP requests to the hosts; false if omitted.
+    allow_http: NotRequired[bool]
+    # Owners whose sandboxes may use it; ["*"]: all sandboxes. Nobody if omitted.
+    owners: NotRequired[List[str]]
+    # The secret. Responses show it as ***.
+    value: str
 
 
 class DestroyResult(TypedDict):
@@ -304,7 +371,7 @@ class EgressCeiling(TypedDict):
 class EgressCheck(TypedDict):
     # What a connection would get now.
     decision: Literal['allowed', 'denied']
-    reason: Literal['rule_allow', 'default_allow', 'rule_deny', 'not_allowed', 'port_not_allowed', 'address_private', 'address_loopback', 'address_link_local', 'address_metadata', 'address_own_host', 'address_not_one_host', 'address_denied', 'name_not_found', 'name_invalid', 'sni_mismatch', 'host_mismatch', 'method_denied', 'rate', 'bytes', 'connections', 'unreachable', 'timeout', 'policy_changed']
+    reason: Literal['rule_allow', 'default_allow', 'rule_deny', 'not_allowed', 'port_not_allowed', 'address_private', 'address_loopback', 'address_link_local', 'address_metadata', 'address_own_host', 'address_not_one_host', 'address_denied', 'name_not_found', 'name_invalid', 'sni_mismatch', 'host_mismatch', 'method_denied', 'rate', 'bytes', 'connections', 'unreachable', 'timeout', 'tls_failed', 'policy_changed']
     # The host in its canonical spelling.
     host: str
     port: int
@@ -314,6 +381,29 @@ class EgressCheck(TypedDict):
     layer: NotRequired[Literal['server', 'owner', 'template', 'spawn']]
     # The addresses that a connection would try. Refused names are never looked up.
     addresses: NotRequired[List[str]]
+
+
+class InlineCredential(TypedDict):
+    # Lower-case letters, digits and -, at most 63.
+    name: str
+    # Names that get the credential, as name, *.name or name:port; port 443 if omitted. The first is a name; the plain endpoint leads to it.
+    hosts: List[str]
+    # The header that is set; authorization if omitted.
+    header: NotRequired[str]
+    # The text of the header with {value} in it, such as Bearer {value}; {value} if omitted.
+    format: NotRequired[str]
+    # Sends the value as the password of this user in HTTP Basic authentication.
+    basic_user: NotRequired[str]
+    # Methods that may use it; all if omitted.
+    methods: NotRequired[List[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]]
+    # Paths that may use it, each with the paths below; all if omitted.
+    path_prefixes: NotRequired[List[str]]
+    # A variable that commands get with a placeholder, for clients that do not start without a key.
+    env: NotRequired[str]
+    # Also set the header on plain HTTP requests to the hosts; false if omitted.
+    allow_http: NotRequired[bool]
+    # The secret. Responses show it as ***.
+    value: str
 
 
 class EgressPolicy(TypedDict):
@@ -329,8 +419,12 @@ class EgressPolicy(TypedDict):
     rate: NotRequired[str]
     # Bytes in both directions together; 0 means unlimited.
     max_bytes: NotRequired[int]
-    # How programs connect. proxy: through the proxy on the loopback of the sandbox, as variables such as https_proxy say. auto: the best that works, proxy at present. gate: not supported yet.
+    # How programs connect. gate: as if they had a network, through a transparent gate; 501 where none can be made. proxy: through the proxy on the loopback of the sandbox, as variables such as https_proxy say. auto, the default: gate where one can be made, else proxy.
     mode: NotRequired[Literal['auto', 'gate', 'proxy']]
+    # Ports that a transparent gate opens beside those that rules in allow name; 80 and 443 if omitted. Rules decide about each connection.
+    ports: NotRequired[List[int]]
+    # Names of credentials of this server, or credentials with their values. The server sets their header on requests to their hosts; the rules must allow the hosts.
+    credentials: NotRequired[List[Union[str, InlineCredential]]]
     # Which decisions become events; denied if omitted. The decision log has all.
     log: NotRequired[Literal['denied', 'all', 'none']]
 
@@ -355,7 +449,7 @@ class EgressLogLine(TypedDict):
     at: str
     sandbox_id: str
     decision: Literal['allowed', 'denied', 'failed']
-    reason: Literal['rule_allow', 'default_allow', 'rule_deny', 'not_allowed', 'port_not_allowed', 'address_private', 'address_loopback', 'address_link_local', 'address_metadata', 'address_own_host', 'address_not_one_host', 'address_denied', 'name_not_found', 'name_invalid', 'sni_mismatch', 'host_mismatch', 'method_denied', 'rate', 'bytes', 'connections', 'unreachable', 'timeout', 'policy_changed']
+    reason: Literal['rule_allow', 'default_allow', 'rule_deny', 'not_allowed', 'port_not_allowed', 'address_private', 'address_loopback', 'address_link_local', 'address_metadata', 'address_own_host', 'address_not_one_host', 'address_denied', 'name_not_found', 'name_invalid', 'sni_mismatch', 'host_mismatch', 'method_denied', 'rate', 'bytes', 'connections', 'unreachable', 'timeout', 'tls_failed', 'policy_changed']
     # The rule that decided.
     rule: NotRequired[str]
     layer: NotRequired[Literal['server', 'owner', 'template', 'spawn']]
@@ -363,11 +457,13 @@ class EgressLogLine(TypedDict):
     port: int
     # The address that was connected to or refused.
     address: NotRequired[str]
-    # How the program used the proxy.
-    how: Literal['connect', 'http', 'socks']
+    # Through the transparent gate, or how the program used the proxy; endpoint: by the name of a credential.
+    how: Literal['gate', 'connect', 'http', 'socks', 'endpoint']
     # User of the program in the sandbox.
     uid: NotRequired[int]
-    # Of a plain HTTP request; as path and status.
+    # The credential that the request got.
+    credential: NotRequired[str]
+    # Of a request that the server reads; as path and status.
     method: NotRequired[str]
     # Without its query.
     path: NotRequired[str]
@@ -396,7 +492,9 @@ class EgressStatusCounters(TypedDict):
 
 
 class EgressStatus(TypedDict):
-    mode: Literal['proxy']
+    mode: Literal['gate', 'proxy']
+    # Ports that the transparent gate opens.
+    ports: NotRequired[List[int]]
     # Every layer must allow a target, and each can refuse it. Groups are shown as their rules.
     layers: List[EgressStatusLayersItem]
     # Connections at once.
@@ -409,6 +507,8 @@ class EgressStatus(TypedDict):
     log: Literal['denied', 'all', 'none']
     # Whether programs can connect now.
     is_open: bool
+    # Names of credentials that requests get now.
+    credentials: NotRequired[List[str]]
     # Since this server started or the sandbox was spawned.
     counters: EgressStatusCounters
     warnings: List[str]
@@ -422,13 +522,15 @@ class EgressSuggestion(TypedDict):
 # Its egress policy; absent if it has none.
 class EgressSummary(TypedDict):
     # How programs connect.
-    mode: Literal['proxy']
+    mode: Literal['gate', 'proxy']
     # What holds for public targets that no rule names.
     default: Literal['deny', 'allow']
     # Rules in allow of the template and the spawn.
     allow_count: int
     # Rules in deny of the template and the spawn.
     deny_count: int
+    # Names of its credentials; absent if it has none.
+    credentials: NotRequired[List[str]]
 
 
 class Error(TypedDict):
@@ -445,7 +547,7 @@ class Error(TypedDict):
 class Event(TypedDict):
     # Increases with every event, also across restarts.
     id: int
-    type: Literal['sandbox.created', 'sandbox.running', 'sandbox.destroyed', 'sandbox.error', 'exec.started', 'exec.completed', 'exec.failed', 'exec.timeout', 'file.written', 'file.read', 'operation.failed', 'resource.limit', 'provider.failed', 'reconcile.action', 'spawn.queued', 'spawn.dequeued', 'spawn.queue_timeout', 'quota.saved', 'quota.deleted', 'image.pulled', 'image.failed', 'image.imported', 'image.removed', 'egress.denied', 'egress.allowed', 'egress.limited', 'egress.changed', 'stream.gap']
+    type: Literal['sandbox.created', 'sandbox.running', 'sandbox.destroyed', 'sandbox.error', 'exec.started', 'exec.completed', 'exec.failed', 'exec.timeout', 'file.written', 'file.read', 'operation.failed', 'resource.limit', 'provider.failed', 'reconcile.action', 'spawn.queued', 'spawn.dequeued', 'spawn.queue_timeout', 'quota.saved', 'quota.deleted', 'image.pulled', 'image.failed', 'image.imported', 'image.removed', 'egress.denied', 'egress.allowed', 'egress.limited', 'egress.credential_used', 'egress.changed', 'stream.gap']
     timestamp: str
     sandbox_id: NotRequired[str]
     owner_id: NotRequired[str]
@@ -1752,6 +1854,18 @@ class EgressLogQuery(TypedDict):
     follow: NotRequired[bool]
 
 
+class GetArchiveQuery(TypedDict):
+    # Absolute path of the folder inside the sandbox.
+    path: str
+    # Path of an entry in the folder: only the entries after it are sent, to continue a download that broke off.
+    after: NotRequired[str]
+
+
+class PutArchiveQuery(TypedDict):
+    # Absolute path inside the sandbox.
+    path: str
+
+
 class PutFileQuery(TypedDict):
     # Octal permission string of 3 or 4 digits.
     mode: NotRequired[str]
@@ -1802,7 +1916,6 @@ class AdminListQuotasQuery(TypedDict):
 class ListImagesQuery(TypedDict):
     # Images in a page; default 100.
     limit: NotRequired[int]
-    # The X-Next-Cursor header of the previous page, unchanged. Clients must not build cursors.
     cursor: NotRequired[str]
     # Only this name, or with * at the end only names that start with it.
     name: NotRequired[str]

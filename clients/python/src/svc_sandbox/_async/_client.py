@@ -30,6 +30,7 @@ from ._call import AsyncConnection, AsyncPart, Content, text_lines
 from ._files import AsyncFiles
 from ._parts import (
     AsyncAdmin,
+    AsyncCredentials,
     AsyncEgress,
     AsyncExecs,
     AsyncImages,
@@ -70,6 +71,7 @@ class AsyncClient(AsyncPart):
         self.templates = AsyncTemplates(connection)
         self.quotas = AsyncQuotas(connection)
         self.egress = AsyncEgress(connection)
+        self.credentials = AsyncCredentials(connection)
         self.images = AsyncImages(connection)
         self.system = AsyncSystem(connection)
         self.workers = AsyncWorkers(connection)

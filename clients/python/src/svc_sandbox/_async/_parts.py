@@ -196,6 +196,27 @@ class AsyncEgress(AsyncPart):
         return cast("m.EgressSuggestion", await self._call("suggestEgress", {"id": id}, call_timeout=call_timeout))
 
 
+class AsyncCredentials(AsyncPart):
+    """Credentials that the server adds to requests of sandboxes. Needs an admin key. Values are never read back."""
+
+    async def list(self, *, call_timeout: Optional[float] = None) -> List[m.Credential]:
+        """All of them, sorted by name."""
+        return cast("List[m.Credential]", await self._call("listCredentials", call_timeout=call_timeout))
+
+    async def get(self, name: str, *, call_timeout: Optional[float] = None) -> m.Credential:
+        return cast("m.Credential", await self._call("getCredential", {"name": name}, call_timeout=call_timeout))
+
+    async def set(self, name: str, *, call_timeout: Optional[float] = None, **request: Unpack[m.CredentialPut]) -> m.Credential:
+        """Adds or replaces one."""
+        return cast(
+            "m.Credential",
+            await self._call("putCredential", {"name": name}, body=request, call_timeout=call_timeout),
+        )
+
+    async def remove(self, name: str, *, call_timeout: Optional[float] = None) -> None:
+        await self._call("deleteCredential", {"name": name}, call_timeout=call_timeout)
+
+
 class AsyncImages(AsyncPart):
     """Images of the stores of the server and its workers."""
 

@@ -30,6 +30,7 @@ from ._call import Connection, Part, Content, text_lines
 from ._files import Files
 from ._parts import (
     Admin,
+    Credentials,
     Egress,
     Execs,
     Images,
@@ -70,6 +71,7 @@ class Client(Part):
         self.templates = Templates(connection)
         self.quotas = Quotas(connection)
         self.egress = Egress(connection)
+        self.credentials = Credentials(connection)
         self.images = Images(connection)
         self.system = System(connection)
         self.workers = Workers(connection)

@@ -96,3 +96,31 @@ class Files(Part):
     ) -> None:
         query: dict[str, QueryValue] = {"path": absolute(path), "recursive": recursive}
         self._call("removeFile", {"id": id}, query=query, call_timeout=call_timeout)
+
+    @contextmanager
+    def open_archive(
+        self, id: str, path: str, *, after: Optional[str] = None, call_timeout: Optional[float] = None
+    ) -> Generator[Iterator[bytes], None, None]:
+        """A folder as a tar archive, part by part; only the entries after `after` if it is given."""
+        query: dict[str, QueryValue] = {"path": absolute(path), "after": after}
+        response = self._send("getArchive", {"id": id}, query=query, call_timeout=call_timeout)
+        with opened(response, self._connection.origin) as parts:
+            yield parts
+
+    def write_archive(
+        self, id: str, path: str, archive: Content, *, call_timeout: Optional[float] = None
+    ) -> m.ArchiveUnpacked:
+        """Unpacks a tar archive below a folder, which is created. Each file is complete or absent.
+
+        Raises if an entry is missing afterwards; `details` of the error holds the counts and the first failures.
+        """
+        answer = self._call(
+            "putArchive",
+            {"id": id},
+            query={"path": absolute(path)},
+            content=archive,
+            headers={"content-type": "application/x-tar"},
+            endless=True,
+            call_timeout=call_timeout,
+        )
+        return cast(m.ArchiveUnpacked, answer)

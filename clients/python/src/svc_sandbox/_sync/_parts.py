@@ -197,6 +197,27 @@ class Egress(Part):
         return cast("m.EgressSuggestion", self._call("suggestEgress", {"id": id}, call_timeout=call_timeout))
 
 
+class Credentials(Part):
+    """Credentials that the server adds to requests of sandboxes. Needs an admin key. Values are never read back."""
+
+    def list(self, *, call_timeout: Optional[float] = None) -> List[m.Credential]:
+        """All of them, sorted by name."""
+        return cast("List[m.Credential]", self._call("listCredentials", call_timeout=call_timeout))
+
+    def get(self, name: str, *, call_timeout: Optional[float] = None) -> m.Credential:
+        return cast("m.Credential", self._call("getCredential", {"name": name}, call_timeout=call_timeout))
+
+    def set(self, name: str, *, call_timeout: Optional[float] = None, **request: Unpack[m.CredentialPut]) -> m.Credential:
+        """Adds or replaces one."""
+        return cast(
+            "m.Credential",
+            self._call("putCredential", {"name": name}, body=request, call_timeout=call_timeout),
+        )
+
+    def remove(self, name: str, *, call_timeout: Optional[float] = None) -> None:
+        self._call("deleteCredential", {"name": name}, call_timeout=call_timeout)
+
+
 class Images(Part):
     """Images of the stores of the server and its workers."""
 
