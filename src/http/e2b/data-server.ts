@@ -35,6 +35,8 @@ import { homes, userOf } from './users.ts';
 
 /** The largest message of an RPC, in bytes. */
 const MOST_MESSAGE = 64 * 1024 * 1024;
+/** The protocol has no code for it. */
+const UNSUPPORTED_TYPE = 415;
 const SAFE = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Disposition': 'attachment',
@@ -144,7 +146,9 @@ function failureOf(error: unknown, request: FastifyRequest, { logger }: FacadeDe
   if (error instanceof SandboxGone) return sandboxGone(error.sandbox_id);
   const isRpc = request.routeOptions.url?.includes('.') ?? false;
   if (!(error instanceof RpcFailure)) logFailure(logger, toServiceError(error), request.id);
-  if (!isRpc && !(error instanceof RpcFailure)) return dataFailure(toServiceError(error), request.id);
+  const isMistyped = !(error instanceof RpcFailure) && toServiceError(error).status === UNSUPPORTED_TYPE;
+  if (isMistyped || (!isRpc && !(error instanceof RpcFailure)))
+    return dataFailure(toServiceError(error), request.id);
   const { code, message, status } = rpcFailure(error, request.id);
   return { status, headers: {}, body: { code: isRpc ? code : status, message } };
 }
