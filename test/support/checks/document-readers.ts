@@ -60,6 +60,7 @@ export const READERS: readonly Reader[] = [
   { document: 'docs/network.md', where: 'checkout', before: SERVING },
   { document: 'docs/e2b.md', where: 'checkout', before: SERVING },
   { document: 'docs/custom-provider.md', where: 'checkout' },
+  { document: 'docs/e2b.md', where: 'checkout' },
   { document: 'docs/events.md', where: 'checkout', before: SERVING },
   { document: 'docs/doctor.md', where: 'checkout' },
   { document: 'docs/images.md', where: 'checkout', before: SERVING },
