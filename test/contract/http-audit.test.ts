@@ -40,12 +40,14 @@ async function recorded(deed: () => Promise<unknown>) {
 const call = (method: string, path: string, headers: Record<string, string> = ADMIN) =>
   fetch(http.base + path, { method, headers });
 
-/** Of calls that do not answer 200: the samples name a key that does not exist. */
+/** Of calls that do not answer 200: the samples name a key and a credential that do not exist. */
 const STATUSES: Record<string, number> = {
   createKey: 201,
   getKey: 404,
   rotateKey: 404,
   revokeKey: 404,
+  getCredential: 404,
+  deleteCredential: 404,
 };
 
 /** Of its route, without a query. */
