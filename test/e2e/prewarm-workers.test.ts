@@ -80,7 +80,11 @@ describeWith(['unshare'], 'ready sandboxes on workers', () => {
   it('are waited for by a drain of their worker', async () => {
     const drain = (...more: string[]) =>
       runCli(['worker', 'drain', 'w1', '--server', server.url, ...more], server.env);
-    expect(await client.workers.get('w1')).toMatchObject({ active_sandboxes: 0, prewarmed_sandboxes: 2 });
+    // The worker counts with its next heartbeat.
+    await until('w1 holds two ready ones', async () => {
+      const { active_sandboxes, prewarmed_sandboxes } = await client.workers.get('w1');
+      return active_sandboxes === 0 && prewarmed_sandboxes === 2;
+    });
     expect(await drain('--wait', '--timeout', '1m')).toMatchObject({ code: 0 });
     expect(running('w1')).toBe(0);
     await drain('--undo');
