@@ -1,5 +1,6 @@
 // `npm run generate`: writes svc.yaml, man/ and its list in package.json, docs/configuration.md, docs/lint/ and
 // docs/openapi.* from schemas, routes, commands and rules, and docs/reliability.md from proof/results.json.
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
@@ -19,6 +20,8 @@ for (const { path, text } of files) {
   writeFileSync(join(root, path), text);
 }
 listPages(files);
+// From the API description that was just written.
+execFileSync('python3', ['clients/python/tools/generate.py'], { cwd: root, stdio: 'inherit' });
 console.log(`${files.length} files are current.`);
 
 function readJson(path) {

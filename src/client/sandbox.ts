@@ -26,7 +26,19 @@ function bound<Part, const Name extends keyof Part>(
   return Object.fromEntries(names.map((name) => [name, method(name)])) as Bound<Part, Name>;
 }
 
-type FileCall = 'open' | 'read' | 'write' | 'stat' | 'list' | 'glob' | 'move' | 'chmod' | 'mkdir' | 'remove';
+type FileCall =
+  | 'open'
+  | 'openArchive'
+  | 'writeArchive'
+  | 'read'
+  | 'write'
+  | 'stat'
+  | 'list'
+  | 'glob'
+  | 'move'
+  | 'chmod'
+  | 'mkdir'
+  | 'remove';
 type ExecCall = 'detach' | 'list' | 'get' | 'output' | 'signal';
 type EgressCall = 'get' | 'set' | 'log' | 'followLog' | 'suggest';
 /** What a command takes beside its text. */
@@ -65,6 +77,8 @@ export class Sandbox {
     this.id = id;
     this.record = record;
     const files = [
+      'openArchive',
+      'writeArchive',
       'open',
       'read',
       'write',

@@ -2,6 +2,7 @@
 export { ServiceError } from '../domain/errors.ts';
 export type { AdmissionDecision } from '../schema/admission.ts';
 export type { AuditQuery, AuditRecord } from '../schema/audit.ts';
+export type { Credential, CredentialPut } from '../schema/credential.ts';
 export type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
 export type {
   EgressCheck,
@@ -16,7 +17,7 @@ export type {
 export type { ErrorCode } from '../schema/error.ts';
 export type { Event, EventQuery, EventType } from '../schema/event.ts';
 export type { ExecItem, ExecOutputQuery, ExecRequest, ExecResult } from '../schema/exec.ts';
-export type { FileInfo, FileWritten } from '../schema/file.ts';
+export type { ArchiveUnpacked, FileInfo, FileWritten } from '../schema/file.ts';
 export type { Image, ImageSummary } from '../schema/image.ts';
 export type {
   ImageDeleted,

@@ -103,6 +103,21 @@ describeWith(['bwrap'], 'the client package', () => {
     expect(typeFaults(project)).toEqual([]);
   });
 
+  it('has every field of the API description in its types', () => {
+    const folder = join(project, 'node_modules/@svc-sandbox/client/dist/types');
+    const texts = readdirSync(join(folder, 'schema')).map((name) =>
+      readFileSync(join(folder, 'schema', name), 'utf8'),
+    );
+    const types = texts.join('\n');
+    const { components } = JSON.parse(readFileSync(join(packageRoot, 'docs/openapi.json'), 'utf8'));
+    const fields = Object.values(components.schemas as Record<string, { properties?: object }>).flatMap(
+      ({ properties = {} }) => Object.keys(properties),
+    );
+    expect(fields.length).toBeGreaterThan(200);
+    expect(fields.filter((name) => !new RegExp(`^ *"?${name}"?\\??:`, 'm').test(types))).toEqual([]);
+    expect(types).not.toMatch(/typebox|Static</);
+  });
+
   it('loads only undici and ws, and no code of the service', async () => {
     const wanted = readdirSync(join(project, 'node_modules/@svc-sandbox/client/dist'))
       .filter((name) => name.endsWith('.js'))

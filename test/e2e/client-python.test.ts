@@ -14,6 +14,7 @@ import { packageRoot, removeHome, startServer, type TestServer } from '../suppor
 const run = promisify(execFile);
 const API_KEY = 'api-key-0123456789abcdef0123456789abcdef';
 const TOOLS = join(packageRoot, '.cache/python-client/bin');
+const WHEELS = join(packageRoot, '.cache/python-client/wheels');
 const SOURCE = join(packageRoot, 'clients/python');
 
 interface Example {
@@ -81,7 +82,8 @@ describeWith(['bwrap', 'python-client'], 'the Python client', () => {
         const venv = join(folder, `venv-${n}-${pythons().indexOf(python)}`);
         const archive = readdirSync(folder).find((name) => name.endsWith(ending)) ?? '';
         await run(python, ['-m', 'venv', venv]);
-        const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', join(folder, archive)];
+        const offline = ['--no-index', '--find-links', WHEELS, '--disable-pip-version-check'];
+        const pip = ['-m', 'pip', 'install', '--quiet', ...offline, join(folder, archive)];
         await run(join(venv, 'bin/python'), pip);
         const program = join(folder, 'first.py');
         writeFileSync(program, textOf(EXAMPLES[0]?.code ?? ''));
