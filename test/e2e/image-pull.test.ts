@@ -99,17 +99,20 @@ describeWith(['docker-registry', 'openssl'], 'svc image pull', () => {
     const child = start(['image', 'pull', `${host}/team/tool:1`], env);
     const blobs = join(folder, 'store/blobs');
     const part = () => inStore('blobs').find((name) => name.startsWith(sha256(BASE)));
-    await until('the layer has come as far as it does', () => {
+    const kept = () => {
       const name = part();
-      return name !== undefined && statSync(join(blobs, name)).size === cut;
-    });
+      return name === undefined ? 0 : statSync(join(blobs, name)).size;
+    };
+    // The last piece is not yet written.
+    await until('most of the layer is on disk', () => kept() > cut / 2);
     const ended = new Promise((resolve) => child.once('close', resolve));
     child.kill('SIGKILL');
     await ended;
     expect([inStore('layers'), inStore('names')]).toEqual([[], []]);
+    const from = kept();
     const pulled = await json<PulledImage>(['pull', `${host}/team/tool:1`]);
-    expect(pulled).toMatchObject({ fetched_bytes: BASE.length - cut, unchanged: false });
-    expect(ranges).toEqual([undefined, `bytes=${cut}-`]);
+    expect(pulled).toMatchObject({ fetched_bytes: BASE.length - from, unchanged: false });
+    expect(ranges).toEqual([undefined, `bytes=${from}-`]);
     expect([inStore('blobs'), inStore('tmp')]).toEqual([[], []]);
   });
 
