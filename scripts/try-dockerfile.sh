@@ -105,7 +105,7 @@ if [ ! -e PG_VERSION ]; then
   install -m 0600 -o postgres "$POSTGRES_PASSWORD_FILE" /tmp/password
   setpriv --reuid postgres --regid postgres --init-groups initdb -D . -U "$POSTGRES_USER" --pwfile /tmp/password -A scram-sha-256 >/dev/null
   echo 'host all all all scram-sha-256' >>pg_hba.conf
-  echo "CREATE DATABASE $POSTGRES_DB" | setpriv --reuid postgres --regid postgres --init-groups postgres --single postgres
+  echo "CREATE DATABASE $POSTGRES_DB" | setpriv --reuid postgres --regid postgres --init-groups postgres --single -D . postgres
 fi
 exec setpriv --reuid postgres --regid postgres --init-groups postgres -D . -h '*'
 END
@@ -141,7 +141,7 @@ compose() {
 # Compose 1 does not know `systempaths`.
 sed -i 's/^    security_opt: .*/    privileged: true/' "$fleet/compose.yaml"
 (cd "$fleet" && eval "$(sed -n 's/^#   //p' compose.yaml)")
-compose up --detach >"$folder/up.log" 2>&1 || { cat "$folder/up.log" >&2; exit 1; }
+compose up --detach >"$folder/up.log" 2>&1 || { cat "$folder/up.log" >&2; compose ps >&2; compose logs --tail 20 >&2; exit 1; }
 run_in_sandbox() {
   nsenter --target "$inside" --net -- env HOME="$folder" SVC_SERVER=http://127.0.0.1:7423 \
     SVC_API_KEY_FILE="$fleet/secrets/api-key" node "$root/bin/svc.js" sandbox run -- "$@"

@@ -146,7 +146,11 @@ export class SpawnOrders {
         flight = begun;
         return { release: () => begun.end() };
       },
-      resume: (ticket, sandbox_id) => this.#resume(ticket, sandbox_id, flight as InFlightSpawn),
+      resume: (ticket, sandbox_id) =>
+        this.#resume(ticket, sandbox_id, flight as InFlightSpawn).catch((error: unknown) => {
+          if (!claim) this.#deps.openOutcomes.failed(sandbox_id, error);
+          throw error;
+        }),
       otherRequest: otherBody,
     };
   }

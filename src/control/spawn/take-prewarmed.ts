@@ -173,7 +173,8 @@ async function reserve(
     });
   } catch (error) {
     prewarm.unsure(entry);
-    if (!claim) openOutcomes.failed(row.id, error);
+    // The home of a ticket decides about its sandbox.
+    if (!claim && !ticket) openOutcomes.failed(row.id, error);
     throw error;
   }
 }
