@@ -33,6 +33,7 @@ describeWith(['e2b-python', 'bwrap'], 'Python programs for E2B', () => {
     'processes',
     'terminals',
     'files',
+    'watches',
     'links',
     'metrics',
     'refusals',

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eachRuntime, inContainers, onWorkers, type Runtime } from '../support/hosts/matrix.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
+/** For a machine that is busy. */
+const LATER = { timeout: 30_000 };
 const decoded = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 const encoded = (text: string) => new TextEncoder().encode(text);
 const failure = async (work: Promise<unknown>) =>
@@ -180,7 +182,7 @@ const programs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     await files.makeDir('seen/later');
     await files.write('seen/later/x.txt', 'x');
     await files.remove('seen/old.txt');
-    await expect.poll(() => names.at(-1)).toBe('remove old.txt');
+    await expect.poll(() => names.at(-1), LATER).toBe('remove old.txt');
     expect(names).toEqual(
       expect.arrayContaining([
         ...['create new.txt', 'write new.txt', 'write old.txt', 'rename new.txt'],
@@ -224,7 +226,7 @@ const programs = ({ env, ordinaryUser, onWorker }: Runtime) => {
   it('ends calls of a sandbox that is killed, and says so', async () => {
     const other = await Sandbox.create(options);
     const running = failure(other.commands.run('sleep 100'));
-    await expect.poll(async () => (await other.commands.list()).length).toBe(1);
+    await expect.poll(async () => (await other.commands.list()).length, LATER).toBe(1);
     await other.kill();
     expect((await running)?.message).toContain('The sandbox was killed or reached its end of life');
   });

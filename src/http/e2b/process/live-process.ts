@@ -129,8 +129,9 @@ export class LiveProcess {
   async #run(): Promise<void> {
     try {
       for await (const { channel, data } of this.#exec.output) await this.#send(channel, data);
-      const { exit_code, signal } = await this.#exec.exit;
-      this.#finish({ event: endOf(exit_code, signal) });
+      const { exit_code, signal, timed_out } = await this.#exec.exit;
+      // The agent keeps the deadline, too, and may be the first.
+      this.#finish(timed_out ? { failure: deadlineOver() } : { event: endOf(exit_code, signal) });
     } catch (error) {
       const { code, message } = asServiceError(error);
       this.#finish(BROKEN.includes(code) ? 'lost' : { failure: new RpcFailure('internal', message) });
@@ -146,9 +147,8 @@ export class LiveProcess {
   }
 
   #expire(): void {
-    const failure = new RpcFailure('deadline_exceeded', 'the command was stopped at its deadline');
     void this.#exec.signal('SIGKILL').catch(() => undefined);
-    this.#finish({ failure });
+    this.#finish({ failure: deadlineOver() });
   }
 
   #finish(end: End): void {
@@ -158,6 +158,10 @@ export class LiveProcess {
     for (const follower of this.#followers) follower.done(end);
     this.#followers.clear();
   }
+}
+
+function deadlineOver(): RpcFailure {
+  return new RpcFailure('deadline_exceeded', 'the command was stopped at its deadline');
 }
 
 const SIGNAL_WORDS: Record<string, string> = {
