@@ -20,6 +20,8 @@ export interface HostSide {
 export async function hostSide(): Promise<HostSide> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-host-'));
   const files = [join(folder, 'svc.db'), join(homedir(), CANARY)];
+  // A userspace sandbox has a /home of its own.
+  if (process.getuid?.() === 0) files.push(join('/home', CANARY));
   for (const file of files) writeFileSync(file, CANARY, { mode: 0o644 });
   process.env.SVC_TEST_CANARY = CANARY;
   const child: ChildProcess = spawn('/bin/sh', ['-c', `sleep 600; : ${CANARY}`], {
@@ -30,14 +32,7 @@ export async function hostSide(): Promise<HostSide> {
     const listening = createServer((socket) => socket.end()).listen(0, '127.0.0.1', () => resolve(listening));
   });
   const { port } = server.address() as AddressInfo;
-  const host_files = [
-    ...files,
-    '/etc/shadow',
-    '/root/.bashrc',
-    '/home',
-    '/sys/kernel/uevent_helper',
-    '/run/svc/uids',
-  ];
+  const host_files = [...files, '/etc/shadow', '/root/.bashrc', '/sys/kernel/uevent_helper', '/run/svc/uids'];
   return {
     own: files,
     facts: { canary: CANARY, host_pid: child.pid ?? 0, host_port: port, host_files },
