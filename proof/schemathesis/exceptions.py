@@ -38,7 +38,7 @@ EXCEPTIONS = [
     Exemption(REFUSED, r"POST /(sandboxes(/admission)?|templates/\{name\}/spawn)", 412, r"precondition_failed", "what the provider can give under strict"),
     Exemption(REFUSED, r"POST /(sandboxes(/admission)?|templates(/\{name\}/spawn)?)|PUT /templates/\{name\}", 400, r"pull is always, but this server allows", "the configuration: images.pull"),
     Exemption("ServerError", r".*", 503, r'"code":"unavailable"', "a documented answer: nothing can serve the request now"),
-    Exemption("ServerError", r"POST /(sandboxes(/admission)?|templates(/\{name\}/spawn)?)|PUT /(templates/\{name\}|sandboxes/\{id\}/egress)", 501, r"egress mode gate", "a documented answer: what the host can do"),
+    Exemption("ServerError", r"POST /(sandboxes(/admission)?|templates(/\{name\}/spawn)?)|PUT /(templates/\{name\}|sandboxes/\{id\}/egress)", 501, r"transparent gate", "a documented answer: what the host can do"),
     # What a schema cannot say.
     Exemption(REFUSED, r"PUT /sandboxes/\{id\}/files/\{path\}", 400, r"mode is given in the body and in the query", "a rule over query and body"),
     Exemption(REFUSED, r"PUT /templates/\{name\}", 400, r"not the name in the path", "a rule over path and body"),

@@ -1,6 +1,6 @@
 // The newest unmodified SDK of E2B from npm against this server: life cycle, commands, terminals, files and links. One server
 // for all cases, and the same over a worker.
-import { Sandbox, type SandboxOpts } from 'e2b';
+import { Sandbox, type SandboxOpts, Template } from 'e2b';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eachRuntime, inContainers, onWorkers, type Runtime } from '../support/hosts/matrix.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
@@ -89,6 +89,20 @@ const programs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     expect(large.stdout.length).toBe(3_000_000);
   });
 
+  it('runs git, and answers for templates and snapshots', async () => {
+    // Images of containers may lack it.
+    if ((await sandbox.commands.run('command -v git || true')).stdout !== '') {
+      await sandbox.git.init('/tmp/repository');
+      await sandbox.files.write('/tmp/repository/note', 'text');
+      const { fileStatus } = await sandbox.git.status('/tmp/repository');
+      expect(fileStatus.map(({ name }) => name)).toEqual(['note']);
+    }
+    const at = { apiKey: 'e2b_0', apiUrl: server.url };
+    expect(await Template.exists('base', at)).toBe(true);
+    expect(await Template.exists('no-such', at)).toBe(false);
+    expect(await sandbox.listSnapshots().nextItems()).toEqual([]);
+  });
+
   it('keeps processes when their clients leave', async () => {
     const first = await sandbox.commands.run('while read -r line; do echo "got $line"; done', {
       ...{ background: true, stdin: true, timeoutMs: 0 },
@@ -129,6 +143,15 @@ const programs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     expect(await failure(terminal.wait())).toMatchObject({ exitCode: 7 });
     expect(shown).toContain('30 100');
     expect(await sandbox.pty.kill(terminal.pid)).toBe(false);
+    const left = await sandbox.pty.create({ cols: 80, rows: 24, onData: () => {}, timeoutMs: 0 });
+    await left.disconnect();
+    const seen: string[] = [];
+    const again = await sandbox.pty.connect(left.pid, {
+      ...{ timeoutMs: 0, onData: (bytes: Uint8Array) => void seen.push(decoded(bytes)) },
+    });
+    await sandbox.pty.sendInput(left.pid, encoded('echo back-$((6 * 7)); exit 0\n'));
+    await again.wait();
+    expect(seen.join('')).toContain('back-42');
   });
 
   it('writes, reads, moves and removes files', async () => {
