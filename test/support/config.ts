@@ -19,6 +19,7 @@ export function testConfig(given: Partially<Config> = {}): Config {
       pool: {},
       images: { path: '/nowhere' },
       egress: { default_policy: {} },
+      e2b: {},
       secrets: {},
       worker: { tls: {} },
     },
