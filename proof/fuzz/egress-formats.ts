@@ -1,5 +1,6 @@
 // What programs in sandboxes send to the proxy port: whatever it is, only a request for the decided host leaves, as one request.
 import { type Duplex, duplexPair } from 'node:stream';
+import { egressCredential } from '../../src/domain/egress/credential.ts';
 import type { AppliedEgress } from '../../src/egress/egress.ts';
 import { HelloReader, type HelloReading } from '../../src/egress/hello.ts';
 import { HttpFront } from '../../src/egress/http-front.ts';
@@ -19,6 +20,7 @@ export const EGRESS_FORMATS: Record<string, readonly [Sample, Read]> = {
   'SOCKS of a program': [socks, readSocks],
   'target of a program': [target, readTargets],
   'HTTP of a program': [requests, forwardsOneHost],
+  'HTTP of a program to a host with a credential': [toBrokered, setsOneCredential],
 };
 
 const HOST = 'api.example.com';
@@ -114,6 +116,41 @@ const NOTHING: AppliedEgress = {
 
 /** Each connection that is opened gets one request, whose Host is that for which it was opened. */
 async function forwardsOneHost(chance: Chance, bytes: Buffer): Promise<void> {
+  for (const { ask, text } of await forwarded(chance, bytes, NOTHING)) requireOneRequest(ask, text);
+}
+
+const VALUE = 'the-value-of-the-credential';
+const KEYED: AppliedEgress = {
+  ...NOTHING,
+  credentials: [
+    egressCredential('own', { hosts: [`${HOST}:80`], path_prefixes: ['/a'], allow_http: true }, VALUE),
+  ],
+};
+
+function toBrokered(chance: Chance): Buffer {
+  const header = chance.pick(['Authorization', 'authorization', 'AUTHORIZATION', 'X-A', 'Authoriza_tion']);
+  const path = chance.pick(['/a', '/a/b?c', '/a/../b', '/a%2f..', '/b', '/a;/..', '//a', '/a\\..']);
+  const head = [`GET http://${HOST}${path} HTTP/1.1`, `Host: ${HOST}`, `${header}: mine`, '', ''];
+  return Buffer.from(head.join('\r\n').repeat(1 + chance.below(2)));
+}
+
+/** Whatever the program sends, the header is ours alone, and only below the path. */
+async function setsOneCredential(chance: Chance, bytes: Buffer): Promise<void> {
+  for (const { ask, text } of await forwarded(chance, bytes, KEYED)) {
+    requireOneRequest(ask, text);
+    const headers = text.split('\r\n\r\n', 1)[0]?.split('\r\n') ?? [];
+    const ours = headers.filter((line) => /^authorization:/i.test(line));
+    if (text === '') continue;
+    require(ours.length === 1 && ours[0]?.endsWith(VALUE) === true, `the credential as ${ours.join(', ')}`);
+    require(/^\S+ \/a(?:[/?]\S*)? HTTP\/1\.1$/.test(headers[0] ?? ''), `the request line ${headers[0]}`);
+  }
+}
+
+async function forwarded(
+  chance: Chance,
+  bytes: Buffer,
+  policy: AppliedEgress,
+): Promise<{ ask: Ask; text: string }[]> {
   const sent: { ask: Ask; text: string }[] = [];
   const sides: Duplex[] = [];
   const open = async (ask: Ask): Promise<Opened> => {
@@ -131,7 +168,7 @@ async function forwardsOneHost(chance: Chance, bytes: Buffer): Promise<void> {
     return { upstream: ours, passage: { isOpen: true, status: undefined } } as unknown as Opened;
   };
   const gate = {
-    ...{ policy: NOTHING, connectMs: 1000, again: () => undefined, idleMs: 1000, open },
+    ...{ policy, connectMs: 1000, again: () => undefined, idleMs: 1000, open },
     admit: async () => Promise.reject(new EgressRefusal('not_allowed')),
     refuse: (_: Ask, __: Duplex, error: unknown) => error as EgressRefusal,
   };
@@ -145,7 +182,7 @@ async function forwardsOneHost(chance: Chance, bytes: Buffer): Promise<void> {
   for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
   for (const side of [program, client, ...sides]) side.destroy();
   await closed;
-  for (const { ask, text } of sent) requireOneRequest(ask, text);
+  return sent;
 }
 
 function requireOneRequest({ host, method }: Ask, text: string): void {

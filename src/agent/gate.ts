@@ -3,7 +3,8 @@
 import { tunnel } from './connect.ts';
 import { AgentFault } from './fault.ts';
 import type { Piece } from './inbox.ts';
-import type { GateConnection, GateMade, GateOrder, GateOrigin, SandboxGate } from './io.ts';
+import type { GateConnection, GateMade, GateOrder, GateOrigin, SandboxGate, TrustMade } from './io.ts';
+import { CAPABILITY } from './protocol.ts';
 import type { Requests } from './requests.ts';
 import { WireReader, WireWriter } from './wire.ts';
 
@@ -12,15 +13,27 @@ const WANTS_GATE = 1;
 const DID_PROXY = 1;
 const DID_GATE = 2;
 const BY_GATE = 2;
+/** What the agent's programs trust now (`trust`). */
+const DID_FILES = 1;
+const DID_SYSTEM = 2;
 /** The origin comes on a channel of its own, before the bytes. */
 const ORIGIN_CHANNEL = 1;
 const UNKNOWN_UID = 0xffff_ffff;
 
-export function sandboxGate(requests: Requests): SandboxGate {
+export function sandboxGate(requests: Requests, capabilities: number): SandboxGate {
   return {
     open: (order) => openGate(requests, order),
+    ...((capabilities & CAPABILITY.trust) !== 0 && {
+      trust: (certificate, roots) => trustIn(requests, certificate, roots),
+    }),
     accept: (signal) => acceptConnection(requests, signal),
   };
+}
+
+async function trustIn(requests: Requests, certificate: string, roots: string): Promise<TrustMade> {
+  const args = () => new WireWriter().str(certificate).str(roots);
+  const done = await requests.call('trust', (reader) => reader.u32(), { args });
+  return { files: (done & DID_FILES) !== 0, system: (done & DID_SYSTEM) !== 0 };
 }
 
 function openGate(requests: Requests, { proxy_port, ports }: GateOrder): Promise<GateMade> {

@@ -179,7 +179,20 @@ export interface GateConnection {
   socket: Duplex;
 }
 
+/** Where programs of the sandbox find a certificate that they are to trust. */
+export interface TrustMade {
+  /** `/.svc-trust/ca.pem` has it, and `roots.pem` beside it has it with those of the system. */
+  files: boolean;
+  /** The system's own file has it, too. */
+  system: boolean;
+}
+
 export interface SandboxGate {
+  /**
+   * Makes programs trust a certificate of an authority, in PEM; `roots` stand for those of a system that has none. Idempotent.
+   * Absent with agents of earlier versions.
+   */
+  trust?(certificate: string, roots: string): Promise<TrustMade>;
   /**
    * Opens exactly these ports. Idempotent: connections that wait at a port that stays open stay. They stay open after this
    * session.

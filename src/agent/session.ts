@@ -33,7 +33,7 @@ export async function openSession(deps: SessionDeps, signal?: AbortSignal): Prom
   return {
     ...sandboxIo(requests, capabilities),
     as: (user) => userIo(requests, user, { closed, capabilities }),
-    ...(capabilities & CAPABILITY.gate && { gate: sandboxGate(requests) }),
+    ...(capabilities & CAPABILITY.gate && { gate: sandboxGate(requests, capabilities) }),
     seed: (order, signal) => seedGuest(requests, order, signal),
     relay: (stream, draining) => session.relay.serve(stream, draining),
     close: () => session.close(),

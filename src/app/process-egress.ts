@@ -4,7 +4,7 @@ import type { Egress, EgressDeps, EgressSettings } from '../egress/egress.ts';
 import { openEgress } from '../egress/open-egress.ts';
 import type { Config } from '../schema/config.ts';
 
-type Open = (hooks: Pick<EgressDeps, 'clock' | 'onEvent'>) => Egress;
+type Open = (hooks: Pick<EgressDeps, 'clock' | 'random' | 'onEvent'>) => Egress;
 
 /** Undefined while `egress.enabled` is false. */
 export function processEgress({ egress }: Pick<Config, 'egress'>): Open | undefined {

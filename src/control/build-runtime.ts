@@ -29,6 +29,7 @@ import { finder } from './records/find.ts';
 import { Publisher } from './records/publish.ts';
 import { controlSettings, ownerLimits } from './records/settings.ts';
 import { AgentDeadlines } from './runtime/agent-deadlines.ts';
+import { Authorities } from './runtime/authorities.ts';
 import { configPrint } from './runtime/config-print.ts';
 import { Credentials } from './runtime/credentials.ts';
 import { Destroyer } from './runtime/destroy.ts';
@@ -75,7 +76,7 @@ export interface ControlDeps {
   /** The image store of this machine; absent where no provider runs its images. */
   images?: MachineImages | undefined;
   /** Opens the gates of sandboxes with an egress policy; absent: nothing can be dialed. */
-  openEgress?: ((hooks: Pick<EgressDeps, 'clock' | 'onEvent'>) => Egress) | undefined;
+  openEgress?: ((hooks: Pick<EgressDeps, 'clock' | 'random' | 'onEvent'>) => Egress) | undefined;
   /** The key for secrets in the store; rejects with `not_implemented` where there is none. */
   seal?: (() => Promise<Seal>) | undefined;
   /** Masks a text in all output from now on, until the returned function is called. */
@@ -231,15 +232,18 @@ const noSeal = () =>
 
 /** Outgoing connections of sandboxes, and the gates that keep them open. */
 function egressOf(
-  { config, openEgress, seal = noSeal, conceal = () => () => undefined, logger }: ControlDeps,
+  { config, openEgress, seal = noSeal, conceal = () => () => undefined, random, logger }: ControlDeps,
   { clock, store, publisher }: Foundation,
   sessions: Sessions<SandboxRuntime>,
 ) {
   const settings = config.current().egress;
-  const egress = openEgress?.({ clock, onEvent: (event) => gates.noted(event) });
+  const egress = openEgress?.({ clock, random, onEvent: (event) => gates.noted(event) });
   const { sandboxes, quotas, secrets, signals } = store;
   const credentials = new Credentials({ secrets, signals, seal, conceal, clock, logger });
-  const parts = { sandboxes, quotas, credentials, conceal, sessions, publisher, clock, logger };
+  const { instance } = store;
+  const days = settings.ca_days;
+  const authorities = new Authorities({ egress, secrets, seal, instance, days, clock, logger });
+  const parts = { sandboxes, quotas, credentials, authorities, conceal, sessions, publisher, clock, logger };
   const gates: EgressGates = new EgressGates({ egress, config: settings, ...parts });
   return { egress, gates, credentials };
 }

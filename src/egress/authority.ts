@@ -2,7 +2,8 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock, Random } from '../domain/ports.ts';
-import { createLeaf, type KeyPair, leafKey } from './certificates.ts';
+import { createLeaf, leafKey } from './certificates.ts';
+import type { EgressAuthority, KeyPair } from './egress.ts';
 
 const LEAF_MS = 48 * 3_600_000;
 /** A leaf is replaced before its end. */
@@ -14,7 +15,7 @@ interface Leaf {
   readonly until: number;
 }
 
-export class Authority {
+export class Authority implements EgressAuthority {
   readonly #pair: KeyPair & { name: string };
   readonly #clock: Clock;
   readonly #random: Random;
@@ -28,12 +29,10 @@ export class Authority {
     this.#random = random;
   }
 
-  /** In PEM. */
   get certificate(): string {
     return this.#pair.certificate;
   }
 
-  /** For TLS servers of this name. */
   contextFor(name: string): SecureContext {
     const kept = this.#leaves.get(name);
     if (kept && kept.until > this.#clock.monotonic()) return kept.context;

@@ -22,6 +22,7 @@ import {
   utf8,
   yes,
 } from './der.ts';
+import type { KeyPair } from './egress.ts';
 
 const ECDSA_SHA256 = sequence(objectId('1.2.840.10045.4.3.2'));
 const COMMON_NAME = objectId('2.5.4.3');
@@ -36,12 +37,6 @@ const BEFORE_MS = 3_600_000;
 const DNS_NAME = 2;
 /** keyCertSign and cRLSign; digitalSignature. */
 const [SIGNS_CERTIFICATES, SIGNS_DATA] = [bits(Buffer.from([0x06]), 1), bits(Buffer.from([0x80]), 7)];
-
-/** A certificate and its private key, in PEM. */
-export interface KeyPair {
-  readonly certificate: string;
-  readonly key: string;
-}
 
 export interface Terms {
   readonly random: Random;

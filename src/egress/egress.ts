@@ -1,11 +1,25 @@
 // What the outgoing access of sandboxes offers to the control plane, and what it needs. Types only.
 import type { Duplex } from 'node:stream';
+import type { SecureContext } from 'node:tls';
 import type { SandboxIo } from '../agent/io.ts';
 import type { EgressCredential } from '../domain/egress/credential.ts';
 import type { AddressFacts, EgressLayer } from '../domain/egress/policy.ts';
-import type { Clock } from '../domain/ports.ts';
+import type { Clock, Random } from '../domain/ports.ts';
 import type { EgressCheck, EgressLayerName, EgressLogLine, EgressReason } from '../schema/egress.ts';
-import type { Authority } from './authority.ts';
+
+/** A certificate and its private key, in PEM. */
+export interface KeyPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Ends TLS of programs that trust its certificate. */
+export interface EgressAuthority {
+  /** In PEM. */
+  readonly certificate: string;
+  /** For TLS servers of this name. */
+  contextFor(name: string): SecureContext;
+}
 
 /** The policy of one sandbox as it is applied. Replaced as one value; nothing in it changes. */
 export interface AppliedEgress {
@@ -24,7 +38,7 @@ export interface AppliedEgress {
   /** Those that requests get, the strongest first. */
   readonly credentials: readonly EgressCredential[];
   /** Ends TLS for their hosts; programs must trust its certificate. Absent: their TLS passes unchanged. */
-  readonly authority?: Authority | undefined;
+  readonly authority?: EgressAuthority | undefined;
   /** Which decisions become events. */
   readonly log: 'denied' | 'all' | 'none';
 }
@@ -109,6 +123,9 @@ export interface Egress {
   gate(sandbox_id: string): EgressGate | undefined;
   /** What a connection would get under a policy that no sandbox has. Resolves allowed names, opens nothing. */
   check(policy: AppliedEgress, host: string, port: number): Promise<EgressCheck>;
+  /** A new authority that holds for `lifeMs` from now. */
+  createAuthority(name: string, lifeMs: number): KeyPair;
+  authority(pair: KeyPair): EgressAuthority;
   /** Numbers for `/diagnostics`. */
   diagnostics(): Readonly<Record<string, number>>;
   close(): Promise<void>;
@@ -132,6 +149,7 @@ export type EgressDial = (address: string, port: number, signal: AbortSignal) =>
 export interface EgressDeps {
   settings(): EgressSettings;
   clock: Clock;
+  random: Random;
   /** Called for joined decisions, at most 60 times a minute for a sandbox. Must not throw. */
   onEvent(event: EgressEvent): void;
   /** Default: as `settings().resolver` says. */

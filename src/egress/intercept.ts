@@ -3,8 +3,8 @@
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '../domain/ports.ts';
-import type { Authority } from './authority.ts';
 import { textOf, wantedOf } from './decide.ts';
+import type { EgressAuthority } from './egress.ts';
 import { EgressRefusal } from './refusal.ts';
 
 const HANDSHAKE_MS = 10_000;
@@ -13,7 +13,12 @@ const HANDSHAKE_MS = 10_000;
  * Resolves with what the program sends inside TLS. Rejects with `sni_mismatch` for another server name, `timeout` and
  * `tls_failed`; the connection is then closed.
  */
-export function endTls(client: Duplex, name: string, authority: Authority, clock: Clock): Promise<TLSSocket> {
+export function endTls(
+  client: Duplex,
+  name: string,
+  authority: EgressAuthority,
+  clock: Clock,
+): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     let refusal = new EgressRefusal('tls_failed');
     const secured = new TLSSocket(client as never, {

@@ -3,9 +3,8 @@ import type { Duplex } from 'node:stream';
 import { endpointCredential, isBrokered } from '../domain/egress/credential.ts';
 import { egressHost } from '../domain/egress/host.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { Authority } from './authority.ts';
 import { textOf, wantedOf } from './decide.ts';
-import type { AppliedEgress } from './egress.ts';
+import type { AppliedEgress, EgressAuthority } from './egress.ts';
 import { endTls } from './intercept.ts';
 import type { Ask } from './passage.ts';
 import { tunnel } from './tunnel.ts';
@@ -55,7 +54,7 @@ async function intercept(
 ): Promise<void> {
   const { gate } = visit;
   try {
-    const inside = await endTls(client, hostOf(ask), gate.authority as Authority, clock);
+    const inside = await endTls(client, hostOf(ask), gate.authority as EgressAuthority, clock);
     http.serve(inside, { ...visit, fixed: { ...ask, isTls: true } }, firstMs);
   } catch (error) {
     gate.refuse(ask, client, error);

@@ -1,5 +1,7 @@
 // All gates of this server. It connects, so it is given nothing but a clock and what to tell.
 
+import { Authority } from './authority.ts';
+import { createAuthority } from './certificates.ts';
 import { verdictOf } from './decide.ts';
 import { dialTcp } from './dial.ts';
 import type { Egress, EgressDeps } from './egress.ts';
@@ -11,7 +13,7 @@ import { serverResolver } from './resolver.ts';
 import { Slots } from './slots.ts';
 
 export function openEgress(deps: EgressDeps): Egress {
-  const { clock, settings, onEvent, roots, dial = dialTcp } = deps;
+  const { clock, random, settings, onEvent, roots, dial = dialTcp } = deps;
   const resolver = deps.resolver ?? serverResolver(settings);
   const gates = new Map<string, OpenGate>();
   const slots = new Slots(() => settings().max_connections, clock);
@@ -46,6 +48,8 @@ export function openEgress(deps: EgressDeps): Egress {
         names.close();
       }
     },
+    createAuthority: (name, lifeMs) => createAuthority(name, { random, now: clock.now(), lifeMs }),
+    authority: (pair) => new Authority(pair, clock, random),
     diagnostics: () => {
       const sizes = [...gates.values()].map((gate) => gate.sizes);
       const sum = (key: keyof (typeof sizes)[number]) => sizes.reduce((total, each) => total + each[key], 0);

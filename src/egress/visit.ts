@@ -1,7 +1,6 @@
 // What the readers of the proxy port need of the gate, and what they know of one connection to it.
 import type { Duplex } from 'node:stream';
-import type { Authority } from './authority.ts';
-import type { AppliedEgress } from './egress.ts';
+import type { AppliedEgress, EgressAuthority } from './egress.ts';
 import type { Ask, Passage } from './passage.ts';
 import type { EgressRefusal } from './refusal.ts';
 import type { HttpTarget } from './target.ts';
@@ -24,7 +23,7 @@ export interface FrontGate {
   /** Authorities of targets that get a credential; undefined: those of Node. */
   readonly roots?: readonly string[] | undefined;
   /** Ends TLS for hosts that have a credential; undefined: no program trusts it. */
-  readonly authority?: Authority | undefined;
+  readonly authority?: EgressAuthority | undefined;
 }
 
 /** Reads requests of programs. */

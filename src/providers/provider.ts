@@ -27,6 +27,8 @@ export interface RuntimeSpec {
   network: 'default' | 'none';
   /** Make a transparent gate for its outgoing connections; only where `gateRefusal` says that one can be made. */
   gate?: true;
+  /** A certificate in PEM that its programs are to trust, as far as this is done before it starts (docs/network.md). */
+  trust?: string;
   /** Stored in the runtime's label, ISO 8601. */
   expires_at: string;
   /**

@@ -58,6 +58,12 @@ export const EgressConfig = section(
       'auto',
       'auto: commands of sandboxes without a transparent gate get https_proxy and similar variables unless the spawn sets them; always: those with one too; never: none do.',
     ),
+    ca_days: integer(
+      365,
+      2,
+      3650,
+      'For how many days the authority holds under which the server ends TLS of sandboxes with credentials. Another one follows 30 days before its end.',
+    ),
     connect_timeout: duration('10s', 'Timeout of a connection to a target.'),
     idle_timeout: duration('15m', 'How long a connection stays open on which nothing is sent.'),
     max_connections: integer(2048, 1, 1_000_000, 'Maximum number of connections of all sandboxes.'),

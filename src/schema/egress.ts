@@ -8,8 +8,7 @@ import { ByteRate, EgressRule, EgressTarget } from './text-rules.ts';
 export const EGRESS_LAYERS = ['server', 'owner', 'template', 'spawn'] as const;
 export type EgressLayerName = (typeof EGRESS_LAYERS)[number];
 
-const MOST_RULES = 256;
-const MOST_CONNECTIONS = 192;
+const [MOST_RULES, MOST_CONNECTIONS] = [256, 192];
 /** The most that a transparent gate opens (agent/PROTOCOL.md). */
 export const MOST_PORTS = 64;
 
@@ -98,11 +97,12 @@ export const POLICY_WITHOUT_NETWORK = {
 export const EgressCeiling = Type.Object(limits, { $id: 'EgressCeiling', additionalProperties: false });
 export type EgressCeiling = Static<typeof EgressCeiling>;
 
-/** The stored policy of a sandbox: the layers that belong to it. */
+/** The stored policy of a sandbox: the layers that belong to it. `trust`: it was spawned with credentials. */
 export interface SandboxEgress {
   mode: EgressWay;
   template?: EgressPolicy;
   spawn?: EgressPolicy;
+  trust?: true;
 }
 
 /** As the sandbox object shows it. */

@@ -58,6 +58,11 @@ describeWith(['cc'], 'the gate of a sandbox', () => {
     expect(await failed).toMatchObject([{ code: 'ECONNRESET' }]);
   });
 
+  test('trusts nothing where there is no folder for it', async () => {
+    const { gate } = await opened();
+    expect(await gate.trust?.('a certificate', 'roots')).toEqual({ files: false, system: false });
+  });
+
   test('leaves the next connection to others when a wait is aborted', async () => {
     const { gate, port } = await opened();
     const abort = new AbortController();

@@ -28,6 +28,8 @@ const BASE: TarPart[] = [
   ...applets.map((name) => ({ name: `bin/${name}`, type: '2', link: 'busybox' })),
   { name: 'etc/passwd', content: 'root:x:0:0::/root:/bin/sh\napp:x:77:77::/:/bin/sh' },
   { name: 'etc/group', content: 'root:x:0:\n' },
+  { name: 'etc/ssl/certs/ca-certificates.crt', content: 'ROOTS OF THE IMAGE\n' },
+  { name: 'etc/ssl/cert.pem', type: '2', link: 'certs/ca-certificates.crt' },
   { name: 'opt/private', content: 'secret', mode: 0o600, uid: 5 },
   { name: 'opt/lib/data', content: 'data' },
 ];
@@ -221,6 +223,20 @@ for (const runner of ['unshare', 'bwrap', 'proot', 'auto'] as const) {
           expect(await run('cat /opt/private')).toBe('secret');
         });
       });
+
+      if (runner !== 'proot')
+        it('trust an authority beside those of the image, and cannot change that', async () => {
+          await within({ trust: 'OURS\n' }, async (run) => {
+            expect(await run('cat /.svc-trust/ca.pem')).toBe('OURS\n');
+            expect(await run('cat /.svc-trust/roots.pem')).toBe('ROOTS OF THE IMAGE\nOURS\n');
+            expect(await run('cat /etc/ssl/certs/ca-certificates.crt')).toBe('ROOTS OF THE IMAGE\nOURS\n');
+            expect(await run('cat /etc/ssl/cert.pem')).toBe('ROOTS OF THE IMAGE\nOURS\n');
+            expect(await run('echo x > /.svc-trust/ca.pem')).toContain('Read-only');
+          });
+          await within({}, async (run) => {
+            expect(await run('cat /etc/ssl/certs/ca-certificates.crt')).toBe('ROOTS OF THE IMAGE\n');
+          });
+        });
 
       it(isWritable ? 'change a private copy' : 'cannot change it', async () => {
         const tree = (await findStored(store.root, 'team/tool:1', 0))?.tree as string;

@@ -77,8 +77,12 @@ describeWith(['root', 'unshare', 'python3', 'openssl'], 'credentials of userspac
     const { id } = spawned;
     await client.call('POST', `/sandboxes/${id}/exec`, { command: 'sleep 7423.5', detach: true });
     await get(id, '/hello.txt');
-    await client.sh(id, 'curl -sS http://own.svc.internal/hello.txt');
-    expect(net.authorizations()).toEqual([`Bearer ${SECRET}`, INLINE]);
+    await client.sh(
+      id,
+      'curl -sS http://own.svc.internal/hello.txt; curl -sS https://api.example.com/hello.txt',
+    );
+    // In TLS of programs the last one of a policy is the strongest.
+    expect(net.authorizations()).toEqual([`Bearer ${SECRET}`, INLINE, INLINE]);
     const env = await client.sh(id, 'env');
     expect(env.stdout).toContain('API_KEY=svc-credential-api-key');
     const seen = await client.sh(
@@ -109,6 +113,7 @@ describeWith(['root', 'unshare', 'python3', 'openssl'], 'credentials of userspac
     });
     const { id } = await client.spawn({ egress });
     await get(id, '/hello.txt');
+    await client.sh(id, 'curl -sS https://api.example.com/hello.txt');
     const paths = ['/templates/keyed', `/sandboxes/${id}`, `/sandboxes/${id}/egress`, '/events?follow=false'];
     const answers = await Promise.all(
       [...paths, '/diagnostics', '/admin/egress/credentials', '/admin/audit'].map(async (path) => {
@@ -121,7 +126,8 @@ describeWith(['root', 'unshare', 'python3', 'openssl'], 'credentials of userspac
       each.isFile(),
     );
     const stored = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'));
-    for (const value of [SECRET, INLINE, Buffer.from(INLINE).toString('base64')])
+    // The key of the authority, too.
+    for (const value of [SECRET, INLINE, Buffer.from(INLINE).toString('base64'), 'PRIVATE KEY'])
       expect([JSON.stringify(answers), server.log(), ...stored].some((text) => text.includes(value))).toBe(
         false,
       );

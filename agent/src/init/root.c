@@ -58,14 +58,14 @@ static int make_links_and_folders(const struct settings *s)
 	return 0;
 }
 
-static int make_binds(const struct settings *s)
+static int make_binds(const struct settings *s, const char *name)
 {
 	struct settings_pair bind;
 	char source[PATH_BYTES], target[PATH_BYTES];
 	struct stat facts;
 	size_t cursor = 0;
 
-	while (settings_pair(s, "bind", &cursor, &bind) > 0) {
+	while (settings_pair(s, name, &cursor, &bind) > 0) {
 		snprintf(source, sizeof(source), "/old%s", bind.second);
 		snprintf(target, sizeof(target), "/new%s", bind.first);
 		if (stat(source, &facts) || make_target(target, S_ISDIR(facts.st_mode)))
@@ -87,7 +87,7 @@ static int make_view(const struct settings *s)
 		return made;
 	if (mount_tmpfs("/new", MEBIBYTE, "0755"))
 		return fail("mount a tmpfs");
-	return make_links_and_folders(s) || make_binds(s) ? -1 : 0;
+	return make_links_and_folders(s) || make_binds(s, "bind") ? -1 : 0;
 }
 
 /* The paths that a sandbox may write: tmpfs=<bytes>=<path>, share=<path>=<host folder>. */
@@ -137,7 +137,7 @@ int root_build(const struct settings *s)
 	if (move_to_base(s))
 		return -1;
 	is_writable = make_view(s);
-	if (is_writable < 0 || root_system(s, "/new", "/old") || make_writable(s))
+	if (is_writable < 0 || make_binds(s, "cover") || root_system(s, "/new", "/old") || make_writable(s))
 		return -1;
 	return enter(is_writable);
 }

@@ -17,7 +17,10 @@
 #define CAPABLE_WATCH 4
 /* It packs and unpacks archives. */
 #define CAPABLE_ARCHIVES 16
-#define CAPABILITIES (CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH | CAPABLE_ARCHIVES)
+/* It has the call `trust`. */
+#define CAPABLE_TRUST 32
+#define CAPABILITIES \
+	(CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH | CAPABLE_ARCHIVES | CAPABLE_TRUST)
 
 /* A connection that can carry the session. */
 struct conn;

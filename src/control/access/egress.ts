@@ -176,9 +176,16 @@ async function statusOf({ gates }: EgressPoliciesDeps, row: WithPolicy): Promise
     ...(credentials.length > 0 && { credentials: credentials.map(({ name }) => name) }),
     is_open: gate !== undefined,
     counters: gate ? { ...gate.counters } : NONE,
-    warnings: [...egressNotes(row.egress), ...portNotes(layers, row.egress, gate?.missing ?? [])],
+    warnings: [
+      ...egressNotes(row.egress),
+      ...portNotes(layers, row.egress, gate?.missing ?? []),
+      ...(gate && credentials.length > 0 && !gates.intercepts(row.id) ? [ENDPOINT_NOTE] : []),
+    ],
   };
 }
+
+const ENDPOINT_NOTE =
+  'egress: credentials of this sandbox work by http://NAME.svc.internal alone. Spawn it with credentials for those in TLS.';
 
 function portNotes(
   layers: Parameters<typeof gatePorts>[0],

@@ -1,32 +1,35 @@
 // The gates of running sandboxes that have an egress policy: opened with the sandbox, kept open over sessions and restarts of
 // this server, closed with the sandbox.
+import type { SandboxIo } from '../../agent/io.ts';
 import type { Sessions } from '../../agent/sessions.ts';
 import type { SystemActor } from '../../domain/actor.ts';
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { credentialNames } from '../../domain/egress/policy-view.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
-import type { AppliedEgress, Egress, EgressCounters, EgressEvent, EgressGate } from '../../egress/egress.ts';
+import type {
+  AppliedEgress,
+  Egress,
+  EgressAuthority,
+  EgressCounters,
+  EgressEvent,
+  EgressGate,
+} from '../../egress/egress.ts';
 import type { EgressConfig } from '../../schema/config-egress.ts';
 import type { QuotaStore } from '../../store/seam/quotas.ts';
 import type { SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
 import { appliedEgress, CUT_OFF, type GatedSandbox, isGated } from './applied-egress.ts';
+import type { Authorities } from './authorities.ts';
 import type { Credentials } from './credentials.ts';
+import { NOTHING, sum } from './egress-counters.ts';
+import { trustedAuthority, untrusted } from './gate-trust.ts';
 import type { Runtime } from './runtimes.ts';
 
 /** Sessions that a start of the server opens at once. */
 const AT_ONCE = 8;
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1000, 30_000];
 const MOST_ROWS = 100_000;
-const NOTHING: EgressCounters = {
-  allowed: 0,
-  denied: 0,
-  failed: 0,
-  open: 0,
-  sent_bytes: 0,
-  received_bytes: 0,
-};
 
 export interface EgressGatesDeps {
   /** Absent where nothing can be dialed. */
@@ -35,6 +38,7 @@ export interface EgressGatesDeps {
   sandboxes: Pick<SandboxStore, 'get' | 'inStates'>;
   quotas: Pick<QuotaStore, 'get'>;
   credentials: Pick<Credentials, 'of' | 'onChange'>;
+  authorities: Pick<Authorities, 'all'>;
   /** Masks a text in all output until the returned function is called. */
   conceal(secret: string): () => void;
   sessions: Sessions<Runtime>;
@@ -52,6 +56,8 @@ interface Entry {
   applied: Promise<void>;
   /** Timers of the next session, and of the next try with a policy. */
   retries: { serve?: Timer; apply?: Timer };
+  /** Ends TLS under a certificate that its programs trust; undefined: they trust none. */
+  authority?: EgressAuthority | undefined;
   /** Releases its session. */
   release?: () => void;
   /** Release the masks of its secrets. */
@@ -78,10 +84,22 @@ export class EgressGates {
     try {
       await this.#apply(entry);
       await this.#serve(entry, signal);
+      if (row.egress.trust && !entry.authority) throw untrusted();
     } catch (error) {
       if (!entry.isClosed) this.close(row.id);
       throw error;
     }
+  }
+
+  /** Returns the certificate that programs of a new sandbox are to trust, in PEM. */
+  async certificate(): Promise<string> {
+    const [newest] = await this.#deps.authorities.all();
+    return newest.certificate;
+  }
+
+  /** Whether TLS of its programs is ended for hosts with a credential. */
+  intercepts(id: string): boolean {
+    return this.#entries.get(id)?.authority !== undefined;
   }
 
   /** Undefined while the sandbox has no open gate here. */
@@ -190,7 +208,7 @@ export class EgressGates {
     const { logger, clock } = this.#deps;
     entry.retries.apply?.cancel();
     try {
-      const policy = await this.applied(entry.row);
+      const policy = { ...(await this.applied(entry.row)), authority: entry.authority };
       if (entry.isClosed) return;
       this.#conceal(entry, policy);
       await entry.gate.change(policy);
@@ -217,6 +235,7 @@ export class EgressGates {
   async #serve(entry: Entry, signal: AbortSignal): Promise<void> {
     const hold = await this.#deps.sessions.acquire(entry.row, signal);
     try {
+      await this.#trust(entry, hold.io);
       await entry.gate.serve(hold.io);
     } catch (error) {
       hold.release();
@@ -233,6 +252,14 @@ export class EgressGates {
       this.#later(entry, FIRST_RETRY_MS);
     });
     if (entry.isClosed) release();
+  }
+
+  async #trust(entry: Entry, io: SandboxIo): Promise<void> {
+    if (!entry.row.egress.trust) return;
+    const authority = await trustedAuthority(io, this.#deps.authorities);
+    if (authority === entry.authority) return;
+    entry.authority = authority;
+    await this.#apply(entry);
   }
 
   /** Never rejects. */
@@ -270,12 +297,3 @@ export class EgressGates {
     }
   }
 }
-
-const sum = (a: EgressCounters, b: EgressCounters): EgressCounters => ({
-  allowed: a.allowed + b.allowed,
-  denied: a.denied + b.denied,
-  failed: a.failed + b.failed,
-  open: a.open + b.open,
-  sent_bytes: a.sent_bytes + b.sent_bytes,
-  received_bytes: a.received_bytes + b.received_bytes,
-});

@@ -23,6 +23,8 @@ export interface RuntimePlan {
   private_images?: boolean | undefined;
   /** Its programs connect through a transparent gate. */
   gate?: true;
+  /** A certificate in PEM that its programs are to trust. */
+  trust?: string | undefined;
   /** Any warning is a refusal. */
   strict: boolean;
 }
@@ -105,7 +107,7 @@ export const runtimeRef = ({ runtime_id, id, epoch }: Pick<Runtime, 'runtime_id'
 });
 
 export function runtimeSpec(plan: RuntimePlan): RuntimeSpec {
-  const { row, image, image_policy, private_images, gate, strict } = plan;
+  const { row, image, image_policy, private_images, gate, trust, strict } = plan;
   const { id, epoch, memory_mb, vcpus, network, expires_at, owner_id: account } = row;
   const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };
   return {
@@ -114,6 +116,7 @@ export function runtimeSpec(plan: RuntimePlan): RuntimeSpec {
     ...(image_policy !== undefined && { image_policy }),
     ...(private_images && { private_images }),
     ...(gate && { gate }),
+    ...(trust !== undefined && { trust }),
     ...(strict && { strict }),
   };
 }

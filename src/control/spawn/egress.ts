@@ -1,5 +1,7 @@
 // The egress policy of a spawn: its layers, whether its provider can hold it, and the variables that programs get.
 import { proxyVariables } from '../../domain/egress/layers.ts';
+import { credentialNames } from '../../domain/egress/policy-view.ts';
+import { trustVariables } from '../../domain/egress/trust.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider } from '../../providers/provider.ts';
@@ -13,7 +15,7 @@ import type { Credentials } from '../runtime/credentials.ts';
 import { isLocal } from './choose.ts';
 
 /** The layers that a spawn brings. */
-export type EgressWish = Omit<SandboxEgress, 'mode'>;
+export type EgressWish = Omit<SandboxEgress, 'mode' | 'trust'>;
 
 /**
  * The policies of the spawn and its template, else that of the server; undefined: none. `network: none` of a spawn sets the policy
@@ -73,6 +75,12 @@ export function requireEgress(
     );
 }
 
+/** The policy as the row will have it. Throws as `egressWay` does. */
+export async function egressOf(provider: Provider, wish: EgressWish): Promise<SandboxEgress> {
+  const mode = await egressWay(provider, wish);
+  return { ...wish, mode, ...(credentialNames(wish).length > 0 && { trust: true as const }) };
+}
+
 /**
  * How the programs of a spawn will connect. `auto` is the transparent gate where the provider can make one. Throws
  * `not_implemented` where a gate is wanted and cannot be made.
@@ -88,12 +96,12 @@ export async function egressWay(provider: Provider, { template, spawn }: EgressW
   throw new ServiceError('not_implemented', refusal, { remedy: 'Use the egress mode auto or proxy.' });
 }
 
-/** The variables that programs get; those of the caller win. Through a gate, programs need none. */
+/** The variables that programs get; those of the caller win. Through a gate, programs need none of the proxy. */
 export function egressEnv(
   { proxy_env, proxy_port }: EgressConfig,
-  mode: EgressWay,
+  { mode, trust }: Pick<SandboxEgress, 'mode' | 'trust'>,
   env: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const isWanted = proxy_env === 'always' || (proxy_env === 'auto' && mode === 'proxy');
-  return isWanted ? { ...proxyVariables(proxy_port), ...env } : { ...env };
+  return { ...(isWanted && proxyVariables(proxy_port)), ...(trust && trustVariables()), ...env };
 }

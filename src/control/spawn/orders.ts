@@ -20,7 +20,7 @@ import { sandboxView } from '../records/views.ts';
 import type { Credentials } from '../runtime/credentials.ts';
 import { endOfSpawn, type InFlightSpawn } from '../runtime/in-flight-spawns.ts';
 import { alternatives, type ChooseDeps, chooseProvider, providerOf } from './choose.ts';
-import { egressWay, egressWish, withCredentials } from './egress.ts';
+import { egressOf, egressWish, withCredentials } from './egress.ts';
 import { otherBody, replayed } from './idempotency.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
 import {
@@ -93,7 +93,7 @@ export class SpawnOrders {
     });
     const provider = await chooseProvider(this.#deps, request.provider);
     chose(provider.kind);
-    const egress = wish && { ...wish, mode: await egressWay(provider, wish) };
+    const egress = wish && (await egressOf(provider, wish));
     const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
     const asksNetwork = short.network === 'default';
     // Prewarmed sandboxes started without a policy.

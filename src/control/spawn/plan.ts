@@ -63,7 +63,7 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   const isShared = settings.pool !== undefined;
   const { egress } = facts;
   if (egress) requireEgress(provider, { pool: isShared, worker_id: request.worker_id });
-  const env = egress ? egressEnv(settings.egress, egress.mode, given) : given;
+  const env = egress ? egressEnv(settings.egress, egress, given) : given;
   if (isShared) checkShared(request, owner_id, settings);
   else checkNetwork(request, provider);
   const wanted = (isShared ? undefined : request.vcpus) ?? settings.vcpus;

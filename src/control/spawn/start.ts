@@ -29,7 +29,7 @@ export interface StartDeps extends SetupDeps {
   runtimes: Pick<Runtimes, 'create' | 'destroy' | 'capabilities'>;
   deadlines: Pick<AgentDeadlines, 'set'>;
   prewarm: Pick<ReadySandboxes, 'makeRoom'>;
-  egress: Pick<EgressGates, 'open' | 'close'>;
+  egress: Pick<EgressGates, 'certificate' | 'open' | 'close'>;
   logger: Logger;
 }
 
@@ -46,7 +46,8 @@ export async function startSandbox(
   let type: EventType = 'provider.failed';
   try {
     refuseBefore(plan, signal);
-    const created = await deps.runtimes.create(plan, signal);
+    const trust = plan.egress?.trust && (await deps.egress.certificate());
+    const created = await deps.runtimes.create({ ...plan, trust }, signal);
     // Some backends report a difference only afterwards.
     refuseDifferences(plan.strict, created.warnings);
     type = 'operation.failed';

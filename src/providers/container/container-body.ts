@@ -1,4 +1,5 @@
 // The request body that creates a container. Pure; its output is fixed by fixtures/golden/container-*.json.
+import { TRUST_FOLDER } from '../../domain/egress/trust.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { LABEL } from './names.ts';
@@ -114,7 +115,11 @@ function hostConfig(order: ContainerOptions, isPool: boolean): object {
     ],
     ShmSize: Math.min(SHM_MB * MEBIBYTE, memory / 4),
     ReadonlyRootfs: isPool || config.read_only_rootfs,
-    Tmpfs: { ...volumeTmpfs(order, isPool), ...(isPool ? poolTmpfs(spec.memory_mb) : tmpfs(order)) },
+    Tmpfs: {
+      ...volumeTmpfs(order, isPool),
+      ...(isPool ? poolTmpfs(spec.memory_mb) : tmpfs(order)),
+      ...(spec.trust !== undefined && { [TRUST_FOLDER]: TRUST }),
+    },
     Mounts: [
       {
         Type: 'volume',
@@ -161,6 +166,8 @@ function poolTmpfs(memoryMb: number): Record<string, string> {
   };
 }
 
+/** The agent, whose user may be any, fills it. */
+const TRUST = 'rw,noexec,nosuid,nodev,size=4m,nr_inodes=16,mode=1777';
 const NOTHING = 'ro,noexec,nosuid,nodev,size=4k,mode=0555';
 /** A quarter of the memory, writable for every user. */
 const scratch = ({ memory_mb }: RuntimeSpec) => options(Math.max(1, Math.floor(memory_mb / 4)), 'mode=1777');

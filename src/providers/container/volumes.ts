@@ -7,7 +7,7 @@ import { invalidEngineReply } from './engine-faults.ts';
 const MOST = 32;
 const LONGEST = 1024;
 /** Paths of the kernel and the agent; nothing may be mounted over or inside them. */
-const TAKEN = ['/proc', '/sys', '/dev', '/.svc'];
+const TAKEN = ['/proc', '/sys', '/dev', '/.svc', '/.svc-trust'];
 
 /**
  * The paths of `declared` (Config.Volumes of `reference`), without duplicates. Throws `bad_request` for a path where no

@@ -35,12 +35,13 @@ function namespaces({ network, id, isPool, gate }: Blueprint): string[] {
   ].flat();
 }
 
-function root({ view, agent, gate }: Blueprint): string[] {
+function root({ view, agent, gate, covers }: Blueprint): string[] {
   return [
     view.folders.flatMap((path) => ['--dir', path]),
     view.links.flatMap(({ path, target }) => ['--symlink', target, path]),
     view.binds.flatMap(({ target, source }) => ['--ro-bind', source, target]),
     gate && view.hasResolver ? ['--ro-bind', gate.resolver, '/etc/resolv.conf'] : [],
+    covers.flatMap(({ target, source }) => ['--ro-bind', source, target]),
     ['--ro-bind', agent, AGENT],
   ].flat();
 }

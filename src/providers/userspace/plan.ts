@@ -17,6 +17,7 @@ import { imageEnvironment } from './image-environment.ts';
 import { canChooseUser, type SandboxUser } from './image-user.ts';
 import { movedView, type RootfsView } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';
+import { type Cover, trustCovers } from './trust.ts';
 
 export interface Blueprint {
   /** runtime_id. */
@@ -33,6 +34,8 @@ export interface Blueprint {
   terminals?: string;
   /** Who makes its transparent gate, and the file that names its resolver. */
   gate?: { maker: 'init' | 'launcher'; resolver: string };
+  /** Host files that are shown over its own, last. */
+  covers: Cover[];
   /** Environment of the image's own, for every command. */
   env: Record<string, string>;
   /** Who commands are; the standard user without. */
@@ -121,6 +124,7 @@ export async function planSandbox(
     ...(image.stored && { isTree: true as const }),
     network,
     ...(spec.gate && { gate: { maker: gateMaker(runner), resolver: resolverPath(state.folders) } }),
+    covers: await coversOf(state, spec, view),
     agent: reach('svc-agent', agent),
     ...(claims.workspace ? { workspace: reach('workspace', claims.workspace) } : {}),
     ...(spec.role === 'pool' && { isPool: true as const }),
@@ -147,6 +151,11 @@ export async function planSandbox(
       ...(order.user.uid === 0 && !spec.strict ? [IGNORED_OWNERS] : []),
     ],
   };
+}
+
+async function coversOf(state: UserspaceState, { trust }: RuntimeSpec, view: RootfsView): Promise<Cover[]> {
+  if (trust === undefined) return [];
+  return state.slowly(() => trustCovers(state, view, trust));
 }
 
 /** bubblewrap leaves init no right over the network that it makes. */

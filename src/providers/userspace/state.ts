@@ -20,6 +20,7 @@ import type { ImageSource } from '../provider.ts';
 import { makeEtc } from './etc.ts';
 import { type Launcher, openLauncher } from './launcher.ts';
 import { hostView, imageView, type RootfsView } from './rootfs-view.ts';
+import { forgetTrust } from './trust.ts';
 
 export interface UserspaceDeps extends LocalDeps<UserspaceConfig> {
   imageStore: Pick<Config['images'], 'path'>;
@@ -102,6 +103,7 @@ async function prepareOnce(deps: UserspaceDeps, folders: InstanceFolders): Promi
   const agent = await findAgent(deps.packageRoot, process.arch);
   await makeInstanceFolders(folders, deps.host.uid);
   await makeEtc(join(folders.instance, 'etc'));
+  await forgetTrust(folders);
   const live = new Set(await runtimeNames(folders));
   await sweepSlots(folders, (name) => !live.has(name));
   await sweepUses(deps.imageStore.path, (user) => {
@@ -115,6 +117,7 @@ async function prepareOnce(deps: UserspaceDeps, folders: InstanceFolders): Promi
 async function removeInstanceFolders(folders: InstanceFolders): Promise<void> {
   const names = await runtimeNames(folders).catch(() => undefined);
   if (names?.length !== 0) return;
+  await forgetTrust(folders).catch(() => undefined);
   await rm(join(folders.instance, 'etc'), { recursive: true, force: true }).catch(() => undefined);
   await rmdir(folders.instance).catch(() => undefined);
 }

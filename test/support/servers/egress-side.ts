@@ -16,6 +16,7 @@ import type {
 } from '../../../src/egress/egress.ts';
 import { openEgress } from '../../../src/egress/open-egress.ts';
 import { realClock } from '../../../src/host/clock.ts';
+import { realRandom } from '../../../src/host/random.ts';
 import type { EgressPolicy } from '../../../src/schema/egress.ts';
 
 export const SANDBOX = 'sb-000000000001';
@@ -70,6 +71,7 @@ export async function egressSide(options: SideOptions = {}): Promise<EgressSide>
   const egress = openEgress({
     settings: () => settings,
     clock: realClock(),
+    random: realRandom(),
     onEvent: (event) => void events.push(event),
     resolver: {
       lookup: async (name) => {

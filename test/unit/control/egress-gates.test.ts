@@ -9,6 +9,7 @@ import { EgressGates, type EgressGatesDeps } from '../../../src/control/runtime/
 import type { Runtime } from '../../../src/control/runtime/runtimes.ts';
 import { openEgress } from '../../../src/egress/open-egress.ts';
 import { realClock } from '../../../src/host/clock.ts';
+import { realRandom } from '../../../src/host/random.ts';
 import type { EgressCeiling, EgressPolicy } from '../../../src/schema/egress.ts';
 import type { Quota } from '../../../src/schema/quota.ts';
 import type { SandboxRecord } from '../../../src/store/store.ts';
@@ -51,6 +52,7 @@ async function side(): Promise<Side> {
       ...{ new_connections_per_minute: 1200, resolver: 'system' },
     }),
     clock: realClock(),
+    random: realRandom(),
     onEvent: () => undefined,
     dial: async (address) => {
       const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -83,6 +85,7 @@ async function side(): Promise<Side> {
       },
     },
     credentials: { of: async () => [], onChange: () => undefined },
+    authorities: { all: () => Promise.reject(new Error('not needed')) },
     conceal: () => () => undefined,
     sessions: new Sessions<Runtime>({ clock, attach }),
     publisher: { note: () => undefined } as unknown as EgressGatesDeps['publisher'],
