@@ -30,7 +30,12 @@ export function sharing(store: () => Store): void {
   it('keeps the offset of the agreed time, stored by whoever has the role', async () => {
     const time = store().time!;
     const before = await time.read();
-    expect(before).toEqual({ database_ms: expect.any(Number), offset_ms: 0, stored_ms: 0 });
+    expect(before).toEqual({
+      database_ms: expect.any(Number),
+      offset_ms: 0,
+      stored_ms: 0,
+      beats: expect.any(Number),
+    });
     const stored = { offset_ms: -3_600_000.5, stored_ms: before.database_ms - 3_600_000.5 };
     await time.store(stored, 'r-a');
     expect(await time.read()).toMatchObject({ offset_ms: 0, stored_ms: 0 });
@@ -44,7 +49,9 @@ export function sharing(store: () => Store): void {
 
   it('counts beats of each process, and forgets one that is removed', async () => {
     await beatOf(store(), 'r-a');
+    const before = await store().time!.read();
     const signs = await beatOf(store(), 'r-b');
+    expect((await store().time!.read()).beats).toBe(before.beats + 1);
     expect(signs.replicas).toHaveLength(2);
     expect(signs.replicas).toContainEqual({ ...replicaFacts('r-a'), beats: 1 });
     expect(beatsIn(await beatOf(store(), 'r-a'))).toEqual({ 'r-a': 2, 'r-b': 1 });

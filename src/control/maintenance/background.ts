@@ -76,9 +76,7 @@ export class Background {
    */
   async start(): Promise<void> {
     const deps = this.#deps;
-    const timed = deps.timekeeper.start();
     const compared = async () => {
-      await timed;
       await deps.replicas.start();
       if (this.#stopped) return;
       deps.roles.watch('upkeep', { gained: () => this.#gained() });
@@ -90,9 +88,9 @@ export class Background {
       if (this.#stopped) return;
       await Promise.all([deps.localWorker.start(), deps.leaseMonitor.start(), this.#reconcile(true)]);
     };
+    await deps.timekeeper.start();
     deps.rates.start();
     const inTime = this.#within(compared());
-    await timed;
     await deps.keyRing.start();
     if (!(await inTime))
       deps.logger.warn({}, 'A provider is slow to list its runtimes; serving without waiting for it.');

@@ -1,8 +1,10 @@
 // Keeps the time of all control planes on a store one time, whatever the clocks of their machines and of the database say: it
 // is the database's clock plus an offset in the store. The one with the role `upkeep` continues evenly and stores the offset that
 // this takes, so a database clock that is set ends nothing early or late. The others follow it. The offset shrinks by 10 ms
-// each second, so that the agreed time approaches the database's clock.
+// each second, so that the agreed time approaches the database's clock. A process that starts when the database's clock has just
+// been set waits until another one has stored the new offset.
 import { displayDuration } from '../../domain/duration.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import type { Boot, Logger } from '../../domain/ports.ts';
 import type { SteadyClock } from '../../domain/steady-clock.ts';
 import type { SharedTime, TimeStore } from '../../store/seam/time.ts';
@@ -16,6 +18,10 @@ const SLEW = 0.01;
 const STEP_MS = 1000;
 /** An offset that was stored longer ago, by the database's clock, may be from before that clock was set. */
 const FRESH_MS = 5000;
+/** A process that starts waits so long for a beat of another one, */
+const ALONE_AFTER_MS = 2500;
+/** and at most so long for an offset that is not old. */
+const PATIENCE_MS = 15_000;
 /** A slower answer says too little about the time. */
 const SLOWEST_MS = 1000;
 /** A larger offset is a warning. */
@@ -38,19 +44,21 @@ export class SharedClock {
   /** When the database was read last: monotonic ms, and ms since the boot. */
   #last: { at: number; elapsedMs: number } | undefined;
   #offsetMs = 0;
+  readonly #stop = new AbortController();
 
   constructor(deps: SharedClockDeps) {
     this.#deps = deps;
     this.#looks = new Periodic(deps.clock, EVERY_MS, () => this.#again());
   }
 
-  /** Resolves when this process has the agreed time. Rejects when the database cannot be read. */
+  /** Resolves when this process has the agreed time. Rejects when the database cannot be read, and when it is stopped. */
   async start(): Promise<void> {
-    await this.#look();
+    await this.#adopt();
     this.#looks.startLater();
   }
 
   stop(): Promise<void> {
+    this.#stop.abort(new ServiceError('unavailable', 'This server stops.'));
     return this.#looks.stop();
   }
 
@@ -62,6 +70,21 @@ export class SharedClock {
     return [
       `The time of the servers is ${by} ${side} the clock of the database, which was set. It approaches that clock by 10 ms each second.`,
     ];
+  }
+
+  /** The first look. An old offset is waited out while another process lives that may store a new one. */
+  async #adopt(): Promise<void> {
+    const { clock } = this.#deps;
+    const since = clock.monotonic();
+    let sign = { beats: 0, at: since };
+    for (;;) {
+      const { shared, at } = await this.#read();
+      if (shared.beats !== sign.beats) sign = { beats: shared.beats, at };
+      const isKnown = shared.stored_ms === 0 || isFresh(shared);
+      const isAlone = shared.beats === 0 || at - sign.at >= ALONE_AFTER_MS;
+      if (isKnown || isAlone || at - since >= PATIENCE_MS) return this.#learn(shared, at);
+      await clock.sleep(EVERY_MS, this.#stop.signal);
+    }
   }
 
   async #again(): Promise<void> {
@@ -76,24 +99,28 @@ export class SharedClock {
   }
 
   async #look(): Promise<void> {
-    const { time, clock } = this.#deps;
-    const before = clock.monotonic();
-    const read = await time.read();
-    const tookMs = clock.monotonic() - before;
-    if (this.#last && tookMs > SLOWEST_MS) return;
-    await this.#learn(read, before + tookMs / 2);
+    const { shared, at, tookMs } = await this.#read();
+    if (tookMs <= SLOWEST_MS) await this.#learn(shared, at);
   }
 
   /** `at`: when the database read its clock, in monotonic ms. */
-  async #learn({ database_ms, offset_ms, stored_ms }: SharedTime, at: number): Promise<void> {
+  async #read(): Promise<{ shared: SharedTime; at: number; tookMs: number }> {
+    const { time, clock } = this.#deps;
+    const before = clock.monotonic();
+    const shared = await time.read();
+    const tookMs = clock.monotonic() - before;
+    return { shared, at: before + tookMs / 2, tookMs };
+  }
+
+  async #learn(shared: SharedTime, at: number): Promise<void> {
     const { clock, roles, logger } = this.#deps;
+    const { database_ms, stored_ms } = shared;
     const passedMs = this.#passed(at);
-    const agreed = database_ms + offset_ms;
     const own = () => clock.now() - (clock.monotonic() - at);
-    const error = agreed - own();
-    const isFresh = Math.abs(agreed - stored_ms) <= FRESH_MS;
-    if (passedMs === undefined) clock.move(error);
-    else if (Math.abs(error) > STEP_MS && isFresh) {
+    const error = agreed(shared) - own();
+    // The agreed time is never before one that was stored.
+    if (passedMs === undefined) clock.move(Math.max(error, stored_ms - own()));
+    else if (Math.abs(error) > STEP_MS && isFresh(shared)) {
       clock.move(error);
       logger.warn(
         { step_ms: Math.round(error) },
@@ -124,5 +151,9 @@ export class SharedClock {
     return passedMs;
   }
 }
+
+const agreed = ({ database_ms, offset_ms }: SharedTime): number => database_ms + offset_ms;
+
+const isFresh = (shared: SharedTime): boolean => Math.abs(agreed(shared) - shared.stored_ms) <= FRESH_MS;
 
 const within = (ms: number, most: number): number => Math.max(-most, Math.min(most, ms));

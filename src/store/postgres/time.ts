@@ -5,7 +5,8 @@ import type { OwnConnection } from './own-connection.ts';
 
 const READ: Statement = {
   name: 'time-read',
-  text: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS database_ms, offset_ms, stored_ms FROM shared_time`,
+  text: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS database_ms, offset_ms, stored_ms,
+    (SELECT coalesce(sum(beats), 0)::float8 FROM replicas) AS beats FROM shared_time`,
 };
 const STORE: Statement = {
   name: 'time-store',

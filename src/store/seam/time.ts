@@ -7,6 +7,8 @@ export interface SharedTime {
   offset_ms: number;
   /** The agreed time when the offset was stored; 0 before the first. */
   stored_ms: number;
+  /** Those of all control planes together: 0 when there is none, and another number after each beat of any of them. */
+  beats: number;
 }
 
 export interface TimeStore {

@@ -22,10 +22,13 @@ function memorySignals(): SignalStore {
 }
 
 /** The database has the clock of the test. */
-function memoryTime(clock: Pick<Clock, 'now'>, holds: (id: string) => boolean): TimeStore {
+function memoryTime(
+  clock: Pick<Clock, 'now'>,
+  { holds, beats }: { holds(id: string): boolean; beats(): number },
+): TimeStore {
   let stored = { offset_ms: 0, stored_ms: 0 };
   return {
-    read: async () => ({ ...stored, database_ms: clock.now() }),
+    read: async () => ({ ...stored, database_ms: clock.now(), beats: beats() }),
     store: async ({ offset_ms, stored_ms }, holder) => {
       if (holds(holder)) stored = { offset_ms, stored_ms };
     },
@@ -39,7 +42,10 @@ export function memoryReplicas(
   const roles = ROLES.map((name): RoleRecord => ({ name, beats: 0 }));
   const heldBy = (id: string) => roles.filter(({ holder }) => holder === id);
   return {
-    time: memoryTime(clock, (id) => heldBy(id).some(({ name }) => name === 'upkeep')),
+    time: memoryTime(clock, {
+      holds: (id) => heldBy(id).some(({ name }) => name === 'upkeep'),
+      beats: () => [...processes.values()].reduce((sum, one) => sum + one.beats, 0),
+    }),
     signals: memorySignals(),
     replicas: {
       isShared: true,

@@ -25,16 +25,12 @@ async function machines(...skews: number[]) {
     },
   };
   let holder = '';
+  const beat = (id: string) =>
+    store.replicas.beat({ id, url: '', version: '', config_print: '', started_at: '' });
   const give = async (id: string) => {
+    await store.roles.release(holder);
     holder = id;
-    await store.roles.release('r-0');
-    const { roles } = await store.replicas.beat({
-      id,
-      url: '',
-      version: '',
-      config_print: '',
-      started_at: '',
-    });
+    const { roles } = await beat(id);
     await store.roles.take(roles.find(({ name }) => name === 'upkeep')!, id);
   };
   const add = async (skew: number, n: number) => {
@@ -59,7 +55,7 @@ async function machines(...skews: number[]) {
   const away = (is: boolean) => {
     isAway = is;
   };
-  return { ...deps, store, all, errors, set, away, give, add };
+  return { ...deps, store, all, errors, set, away, give, add, beat };
 }
 
 it('is one time where the clocks of the machines are an hour apart', async () => {
@@ -115,4 +111,39 @@ it('goes on evenly while the database is away, and does not start without it', a
   await clock.advance(60_000);
   expect(errors()).toEqual([0, 0]);
   await expect(add(0, 2)).rejects.toThrow('no database');
+});
+
+it('waits at its start, after the clock of the database was set, for a process that lives and stores the new offset', async () => {
+  const { clock, set, give, add, beat, errors } = await machines(0, HOUR);
+  await clock.advance(5000);
+  await give('r-dead');
+  set(-2 * HOUR);
+  const starting = add(-HOUR, 2);
+  let late: Awaited<typeof starting> | undefined;
+  void starting.then((one) => {
+    late = one;
+  });
+  for (let second = 0; second < 6; second++) {
+    await beat('r-1');
+    await clock.advance(1000);
+  }
+  expect(late).toBeUndefined();
+  await give('r-1');
+  await clock.advance(3000);
+  expect(Math.abs(late!.steady.now() - clock.now())).toBeLessThanOrEqual(100);
+  expect(errors().every((error) => Math.abs(error) <= 100)).toBe(true);
+});
+
+it('starts alone at a time that is not before the one that was stored last', async () => {
+  const { clock, set, give, add } = await machines(0);
+  await clock.advance(5000);
+  await give('r-dead');
+  await clock.advance(60_000);
+  set(-2 * HOUR);
+  const starting = add(0, 1);
+  await clock.advance(5000);
+  const { steady } = await starting;
+  const error = steady.now() - clock.now();
+  expect(error).toBeLessThanOrEqual(-60_000);
+  expect(error).toBeGreaterThan(-70_000);
 });
