@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { bootstrap, root } from './bootstrap.js';
 import { options } from './options.js';
 
-const { examples, seed } = options(
+const { examples, seed, only } = options(
   'schemathesis',
   'Holds the API description against a running server, by schemathesis.',
   {
@@ -13,6 +13,7 @@ const { examples, seed } = options(
       says: 'Made-up requests for each operation, beside the fixed ones.',
     },
     seed: { kind: 'count', default: 1, says: 'The same seed makes the same requests.' },
+    only: { kind: 'text', default: '', says: 'Operations whose path matches this pattern; all if empty.' },
   },
 );
 await bootstrap();
@@ -25,6 +26,7 @@ const { status } = spawnSync(process.execPath, vitest, {
     SVC_TEST_REQUIRE: 'schemathesis',
     SVC_SCHEMATHESIS_EXAMPLES: String(examples),
     SVC_SCHEMATHESIS_SEED: String(seed),
+    SVC_SCHEMATHESIS_ONLY: only,
   },
 });
 process.exit(status ?? 1);

@@ -1,5 +1,7 @@
 // Credentials that the server adds to requests of sandboxes: their values never enter a sandbox (docs/network.md).
 import { type Static, Type } from 'typebox';
+import { DESCRIBED, described } from './described.ts';
+import { CredentialFormat, CredentialHost } from './text-rules.ts';
 
 /** A label of a host name: the plain endpoint is `<name>.svc.internal`. */
 export const CREDENTIAL_NAME = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
@@ -14,7 +16,7 @@ const name = Type.String({
 });
 
 const facts = {
-  hosts: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
+  hosts: Type.Array(described(Type.String({ minLength: 1, maxLength: 300 }), CredentialHost), {
     minItems: 1,
     maxItems: 32,
     description:
@@ -27,10 +29,14 @@ const facts = {
     }),
   ),
   format: Type.Optional(
-    Type.String({
-      pattern: '^[ -~]{7,256}$',
-      description: 'The text of the header with {value} in it, such as Bearer {value}; {value} if omitted.',
-    }),
+    described(
+      Type.String({
+        maxLength: 200,
+        pattern: '^[ -~]*$',
+        description: 'The text of the header with {value} in it, such as Bearer {value}; {value} if omitted.',
+      }),
+      CredentialFormat,
+    ),
   ),
   basic_user: Type.Optional(
     Type.String({
@@ -66,16 +72,23 @@ const facts = {
   ),
 };
 
-const value = Type.String({
-  pattern: '^[ -~]{1,16384}$',
-  description: `The secret. Responses show it as ${MASKED_VALUE}.`,
-});
+const value = described(
+  Type.String({
+    minLength: 1,
+    maxLength: 16_384,
+    pattern: '^[ -~]*$',
+    description: `The secret. Responses show it as ${MASKED_VALUE}, which is not accepted here.`,
+  }),
+  { not: { const: MASKED_VALUE } },
+);
+
+const rules = {
+  additionalProperties: false,
+  [DESCRIBED]: { not: { required: ['format', 'basic_user'] } },
+};
 
 /** A credential that a spawn or a template brings. */
-export const InlineCredential = Type.Object(
-  { name, ...facts, value },
-  { $id: 'InlineCredential', additionalProperties: false },
-);
+export const InlineCredential = Type.Object({ name, ...facts, value }, { $id: 'InlineCredential', ...rules });
 export type InlineCredential = Static<typeof InlineCredential>;
 
 /** Names of credentials of the server, and credentials that the policy brings. */
@@ -95,10 +108,7 @@ const owners = Type.Optional(
   }),
 );
 
-export const CredentialPut = Type.Object(
-  { ...facts, owners, value },
-  { $id: 'CredentialPut', additionalProperties: false },
-);
+export const CredentialPut = Type.Object({ ...facts, owners, value }, { $id: 'CredentialPut', ...rules });
 export type CredentialPut = Static<typeof CredentialPut>;
 
 export const Credential = Type.Object(

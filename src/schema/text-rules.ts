@@ -138,6 +138,16 @@ export const EgressTarget = named('EgressTarget', {
   pattern: `^(?:${NAME}|${IPV4})$`,
   description: 'A name or an address, as a program would connect to it. The pattern shows common forms.',
 });
+/** Hosts of credentials; the first of a list is a name. */
+export const CredentialHost = named('CredentialHost', {
+  pattern: `^(?:\\*\\.)?${NAME}(?::${PORT})?$`,
+  description: 'A name, *.name or name:port. The pattern shows common forms.',
+});
+export const CredentialFormat = named('CredentialFormat', {
+  pattern: '^[ -~]*\\{value\\}[ -~]*$',
+  not: { pattern: '\\{value\\}.*\\{value\\}' },
+  description: 'ASCII with {value} in it once.',
+});
 
 export const ByteRate = named('ByteRate', {
   pattern: '^[1-9][0-9]{0,5}(?:B|KiB|MiB|GiB)/s$',

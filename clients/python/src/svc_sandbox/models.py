@@ -126,7 +126,7 @@ class CredentialPut(TypedDict):
     allow_http: NotRequired[bool]
     # Owners whose sandboxes may use it; ["*"]: all sandboxes. Nobody if omitted.
     owners: NotRequired[List[str]]
-    # The secret. Responses show it as ***.
+    # The secret. Responses show it as ***, which is not accepted here.
     value: str
 
 
@@ -402,7 +402,7 @@ class InlineCredential(TypedDict):
     env: NotRequired[str]
     # Also set the header on plain HTTP requests to the hosts; false if omitted.
     allow_http: NotRequired[bool]
-    # The secret. Responses show it as ***.
+    # The secret. Responses show it as ***, which is not accepted here.
     value: str
 
 
