@@ -29,7 +29,13 @@ export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
     for (const warning of configWarnings(config, release())) deps.logger.warn({}, warning);
     const plane = await openControlPlane(deps);
     opened.push(() => plane.close());
-    const http = createHttpServer({ ...deps, maxFiles: deps.host.maxFiles, control: plane.control });
+    const http = createHttpServer({
+      ...deps,
+      maxFiles: deps.host.maxFiles,
+      control: plane.control,
+      // Most servers never need the SDK.
+      mcp: async (exchange) => (await import('../mcp/exchange.ts')).serveExchange(exchange, deps),
+    });
     await plane.control.start();
     const graceMs = parseDuration(config.server.shutdown_timeout, 'server.shutdown_timeout');
     opened.push(() => http.close(graceMs));

@@ -117,12 +117,12 @@ const timeoutOf = ({ timeoutMs, spawnTimeoutMs }: Connection, id: RouteId) =>
 async function sendOnce(connection: Connection, id: RouteId, options: CallOptions): Promise<ClientAnswer> {
   const { method, path } = operationOf(id);
   const { body, type } = await bodyOf(options);
-  const { origin, from } = connection;
+  const { origin, from, maxJsonBytes } = connection;
   let answer: ClientAnswer;
   try {
     answer = await connection.dispatcher.request({
       origin,
-      opaque: { origin, from },
+      opaque: { origin, from, maxJsonBytes },
       method,
       path: `${API_PREFIX}${fill(path, options.params)}${queryText(options.query)}`,
       headers: { ...connection.headers, ...type, ...options.headers },
@@ -153,7 +153,7 @@ export async function sendForJson<T>(
 }
 
 export async function readJson<T>(answer: ClientAnswer, signal?: AbortSignal): Promise<T> {
-  const terms = { limit: MAX_JSON_BYTES, structure: STRUCTURE };
+  const terms = { limit: answer.opaque.maxJsonBytes ?? MAX_JSON_BYTES, structure: STRUCTURE };
   const text = await readText(answer, terms, signal);
   try {
     return JSON.parse(text) as T;

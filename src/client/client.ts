@@ -28,7 +28,7 @@ import {
   sendForJson,
   termsOf,
 } from './call.ts';
-import { type ClientOptions, connectionTo } from './connection.ts';
+import { type ClientOptions, connectionTo, type PipedOptions } from './connection.ts';
 import { CredentialsClient } from './credentials.ts';
 import { EgressClient } from './egress.ts';
 import { followEvents } from './events.ts';
@@ -76,7 +76,7 @@ export class Client {
   #closed: Promise<void> | undefined;
 
   /** Sends nothing yet. Throws `bad_request` for an invalid address or key. */
-  constructor(options: ClientOptions) {
+  constructor(options: ClientOptions | PipedOptions) {
     this.#connection = connectionTo(options, this.#closing.signal);
     this.files = new FilesClient(this.#connection);
     this.templates = new TemplatesClient(this.#connection);

@@ -1,5 +1,5 @@
 // Builds the connection of a client from its options.
-import { Agent } from 'undici';
+import { Agent, type buildConnector } from 'undici';
 import { ServiceError } from '../domain/errors.ts';
 import { ownerHeader } from '../domain/owner-header.ts';
 import type { Connection } from './call.ts';
@@ -23,6 +23,15 @@ export interface ClientOptions {
   retry?: Partial<RetryTerms> | false;
 }
 
+/** For a client within the server: connections and headers that are made there. */
+export interface PipedOptions extends ClientOptions {
+  connect: buildConnector.connector;
+  /** Sent with every request. */
+  headers: Record<string, string>;
+  /** Bytes of a JSON answer at most. */
+  maxJsonBytes: number;
+}
+
 const API_BASE = /^\/(?:api\/v1\/?)?$/;
 const TIMEOUT_MS = 120_000;
 /** A spawn may wait in the queue, and for the pull of its image. */
@@ -32,19 +41,22 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const SILENCE_MS = 90_000;
 
 /** Throws `bad_request` for an invalid address or header value. */
-export function connectionTo(options: ClientOptions, closing: AbortSignal): Connection {
+export function connectionTo(options: ClientOptions | PipedOptions, closing: AbortSignal): Connection {
   const { origin } = addressOf(options);
-  const headers: Record<string, string> = {};
+  const piped = 'connect' in options ? options : undefined;
+  const headers: Record<string, string> = { ...piped?.headers };
   if (options.apiKey !== undefined) headers['x-api-key'] = options.apiKey;
   if (options.adminKey !== undefined) headers['x-admin-api-key'] = options.adminKey;
   if (options.user !== undefined) headers['x-user-id'] = ownerHeader(options.user);
   for (const [name, value] of Object.entries(headers)) refuseControl(name, value);
-  const dispatcher = new Agent({ connectTimeout: CONNECT_TIMEOUT_MS, bodyTimeout: SILENCE_MS });
+  const connect = piped && { connect: piped.connect };
+  const dispatcher = new Agent({ connectTimeout: CONNECT_TIMEOUT_MS, bodyTimeout: SILENCE_MS, ...connect });
   const from = options.serverFrom;
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   const spawnTimeoutMs = options.timeoutMs ?? SPAWN_TIMEOUT_MS;
   const retry = options.retry === false ? {} : { retry: { ...RETRY, ...options.retry } };
-  return { dispatcher, origin, from, headers, timeoutMs, spawnTimeoutMs, closing, ...retry };
+  const { maxJsonBytes } = piped ?? {};
+  return { dispatcher, origin, from, maxJsonBytes, headers, timeoutMs, spawnTimeoutMs, closing, ...retry };
 }
 
 function addressOf({ server, serverFrom }: ClientOptions): URL {

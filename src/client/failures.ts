@@ -7,6 +7,8 @@ export interface Address {
   origin: string;
   /** The source of the address, such as `from SVC_SERVER`. */
   from?: string | undefined;
+  /** Bytes of a JSON answer at most; 256 MiB unless given. */
+  maxJsonBytes?: number | undefined;
 }
 
 interface AnswerFacts {

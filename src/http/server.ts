@@ -18,6 +18,8 @@ import { createFastify } from './framework.ts';
 import { keepHalfOpen } from './half-closed.ts';
 import type { HttpConfig } from './http-config.ts';
 import { type InFlight, inFlight } from './in-flight.ts';
+import type { ServeMcp } from './mcp/exchange.ts';
+import { registerMcp } from './mcp/routes.ts';
 import { unroutedFailure } from './methods.ts';
 import { type OpenStreams, openStreams } from './open-streams.ts';
 import { API_PREFIX } from './paths.ts';
@@ -41,6 +43,8 @@ export interface HttpServerDeps {
   maxSockets?: number;
   /** How long the headers of a request may take; 15 s unless given. */
   headersTimeoutMs?: number;
+  /** Answers messages of MCP, where it is enabled. */
+  mcp?: ServeMcp;
 }
 
 export interface HttpServer {
@@ -166,12 +170,11 @@ function registerAll(
     },
     { prefix: API_PREFIX },
   );
-  if (servesFacade(deps.config.current())) registerFacade(app, deps);
-}
-
-/** Never open to a network without keys. */
-function servesFacade({ e2b, auth, server }: HttpConfig): boolean {
-  return e2b.enabled && (auth.enabled || isLoopbackHost(server.host));
+  const { e2b, mcp, auth, server } = deps.config.current();
+  // Never open to a network without keys.
+  const isGuarded = auth.enabled || isLoopbackHost(server.host);
+  if (e2b.enabled && isGuarded) registerFacade(app, deps);
+  if (mcp.enabled && isGuarded && deps.mcp) registerMcp(app, { ...deps, serve: deps.mcp });
 }
 
 function factsOf({ version, config }: HttpServerDeps): ServerFacts {

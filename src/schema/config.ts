@@ -268,6 +268,12 @@ export const Config = section('svc configuration', {
       'Serve it on the address of the server. Without authentication it is served on loopback addresses only.',
     ),
   }),
+  mcp: section('The server of the Model Context Protocol, for agents (docs/mcp.md).', {
+    enabled: flag(
+      false,
+      'Serve it at /mcp and /mcp/operate. Without authentication it is served on loopback addresses only.',
+    ),
+  }),
   providers: section('The providers that run sandboxes.', {
     default: choice(
       ['auto', 'container', 'userspace', 'microvm', 'hosted', 'custom'],

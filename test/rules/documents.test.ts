@@ -38,6 +38,15 @@ describe('the blocks of the documents', () => {
   });
 });
 
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Whether a test follows a block, by its language. */
 const FOLLOWS: Record<string, (block: Block) => boolean> = {
   console: ({ document, notRun, host }) =>
@@ -47,11 +56,7 @@ const FOLLOWS: Record<string, (block: Block) => boolean> = {
   ts: ({ document }) => document === 'docs/client.md',
   python: ({ document }) => document === 'docs/client-python.md',
   js: ({ document }) => document === 'docs/previews.md',
-  json: ({ text }) =>
-    text
-      .trimEnd()
-      .split('\n')
-      .every((line) => JSON.parse(line)),
+  json: ({ text }) => isJson(text) || text.trimEnd().split('\n').every(isJson),
   yaml: () => true,
 };
 

@@ -35,6 +35,7 @@ const ABOVE_APP = [
   'docgen',
   'worker',
   'ops',
+  'mcp',
 ];
 const TABLE: Record<string, Allowance> = {
   schema: { folders: [], packages: ['typebox', 'ajv'] },
@@ -94,6 +95,11 @@ const TABLE: Record<string, Allowance> = {
     folders: ['schema', 'domain', 'http/paths.ts', 'http/socket/socket-protocol.ts', 'host/clock.ts'],
     packages: ['undici', 'ws'],
   },
+  mcp: {
+    folders: ['schema', 'domain', 'client', 'host/package-root.ts'],
+    packages: ['typebox', '@modelcontextprotocol/server'],
+    types: ['http/mcp'],
+  },
   docgen: { folders: ['schema', 'http'], packages: [] },
   worker: {
     folders: ['schema', 'domain', 'agent/sessions.ts', 'providers/provider.ts', 'http'],
@@ -124,7 +130,7 @@ const TABLE: Record<string, Allowance> = {
   },
   'cli/fast-path': { folders: ['cli', 'ops', 'schema'], packages: ['@oclif/core'] },
   commands: {
-    folders: ['cli', 'app', 'ops', 'bench', 'config', 'docgen', 'schema', 'domain'],
+    folders: ['cli', 'app', 'ops', 'mcp', 'bench', 'config', 'docgen', 'schema', 'domain'],
     packages: ['@oclif/core'],
   },
 };

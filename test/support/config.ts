@@ -20,6 +20,7 @@ export function testConfig(given: Partially<Config> = {}): Config {
       images: { path: '/nowhere' },
       egress: { default_policy: {} },
       e2b: {},
+      mcp: {},
       secrets: {},
       worker: { tls: {} },
     },

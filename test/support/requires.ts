@@ -46,6 +46,7 @@ const present = {
   chromium: () => onPath('chromium'),
   python3: () => executable('/usr/bin/python3'),
   'python-client': () => onPath('python3') && installs('scripts/python-tools.sh'),
+  javascript: () => onPath('npm') && installs('scripts/javascript-tools.sh'),
   schemathesis: () => onPath('python3') && installs('scripts/schemathesis.sh'),
   'e2b-python': () => onPath('python3') && installs('scripts/e2b-python.sh'),
   'docker-registry': () => debianProgram('docker-registry') !== undefined,

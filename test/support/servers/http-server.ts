@@ -6,6 +6,7 @@ import { realClock } from '../../../src/host/clock.ts';
 import type { HttpConfig } from '../../../src/http/http-config.ts';
 import type { HttpServer } from '../../../src/http/server.ts';
 import { createHttpServer } from '../../../src/http/server.ts';
+import { serveExchange } from '../../../src/mcp/exchange.ts';
 import type { Config } from '../../../src/schema/config.ts';
 import { fixedConfig } from '../config.ts';
 import { type FakeControlPlane, fakeControlPlane } from '../fakes/control-plane.ts';
@@ -21,6 +22,7 @@ export interface HttpOptions {
   auth?: Partial<Config['auth']>;
   audit?: Partial<Config['audit']>;
   e2b?: Partial<Config['e2b']>;
+  mcp?: Partial<Config['mcp']>;
   images?: Partial<HttpConfig['images']>;
   rate_limit?: Partial<Config['rate_limit']>;
   clock?: Clock;
@@ -49,6 +51,7 @@ export async function startHttp(options: HttpOptions = {}): Promise<TestHttp> {
     ids: fakeIds(),
     logger,
     version: '9.9.9',
+    mcp: (exchange) => serveExchange(exchange, { version: '9.9.9', clock: realClock(), logger }),
     ...(options.maxSockets === undefined ? {} : { maxSockets: options.maxSockets }),
     ...(options.headersTimeoutMs === undefined ? {} : { headersTimeoutMs: options.headersTimeoutMs }),
   });
@@ -56,7 +59,7 @@ export async function startHttp(options: HttpOptions = {}): Promise<TestHttp> {
   return { server, control, logger, url, base: `${url}/api/v1`, port: Number(new URL(url).port) };
 }
 
-export function httpConfig({ server, auth, audit, images, e2b }: HttpOptions): HttpConfig {
+export function httpConfig({ server, auth, audit, images, e2b, mcp }: HttpOptions): HttpConfig {
   return {
     server: {
       host: '127.0.0.1',
@@ -88,6 +91,7 @@ export function httpConfig({ server, auth, audit, images, e2b }: HttpOptions): H
       ...auth,
     },
     e2b: { enabled: true, ...e2b },
+    mcp: { enabled: false, ...mcp },
     audit: { execs: false, max_records: 1000, ...audit },
     images: { writes: 'admin', max_image_bytes: 16 * MEBIBYTE, max_entries: 1000, ...images },
   };

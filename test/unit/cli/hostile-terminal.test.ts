@@ -93,7 +93,17 @@ const ARGUMENTS: Record<string, string[]> = {
 
 /** Those whose output is data as it is, or comes from this machine alone: their views are below, where they have some. */
 const NOT_CALLED = [
-  ...['bench', 'completion', 'completion:suggest', 'doctor', 'events', 'serve', 'worker', 'upgrade:rehearse'],
+  ...[
+    'bench',
+    'completion',
+    'completion:suggest',
+    'doctor',
+    'events',
+    'mcp',
+    'serve',
+    'worker',
+    'upgrade:rehearse',
+  ],
   ...['e2b:env', 'config:explain', 'config:init', 'config:lint', 'config:schema', 'config:show'],
   ...[
     'db:accept',

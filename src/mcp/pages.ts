@@ -1,0 +1,35 @@
+// Pages of the packaged documents, for tools that explain.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ServiceError } from '../domain/errors.ts';
+import { packageRoot } from '../host/package-root.ts';
+import { ERROR_CODES } from '../schema/error.ts';
+
+const FOLDERS = ['docs', 'docs/lint'];
+
+const namesIn = (folder: string) =>
+  readdirSync(join(packageRoot(), folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => name.slice(0, -'.md'.length));
+
+/** The page with this name. Throws `not_found` with the names of all pages. */
+export function readPage(name: string): string {
+  const folder = FOLDERS.find((folder) => namesIn(folder).includes(name));
+  if (folder !== undefined) return readFileSync(join(packageRoot(), folder, `${name}.md`), 'utf8');
+  throw new ServiceError('not_found', 'There is no such page.', {
+    remedy: `Pages: ${namesIn('docs').join(', ')}; lint rules by their id.`,
+  });
+}
+
+/** The row of an error code, and the sections that it names. Throws `bad_request` for an unknown code. */
+export function remediationOf(code: string): string {
+  const page = readPage('remediation');
+  if (!ERROR_CODES.some((one) => one === code))
+    throw new ServiceError('bad_request', 'There is no such error code.', {
+      remedy: `Codes: ${ERROR_CODES.join(', ')}.`,
+    });
+  const rows = page.split('\n').filter((line) => line.startsWith('| `') && line.includes(`\`${code}\``));
+  const topics = new Set(rows.flatMap((row) => [...row.matchAll(/\(#(\w+)\)/g)].map(([, topic]) => topic)));
+  const sections = page.split(/^(?=## )/m).filter((part) => topics.has(/^## (\w+)/.exec(part)?.[1] ?? ''));
+  return [...rows, '', ...sections].join('\n');
+}
