@@ -20,6 +20,7 @@ import { buildSpawning, type Spawning } from './build-spawning.ts';
 import { execs } from './exec/exec.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { keyViews } from './keys/keys.ts';
+import { sessionViews } from './keys/sessions.ts';
 import { Background, type Timekeeper } from './maintenance/background.ts';
 import { ClockWatch } from './maintenance/clock-watch.ts';
 import { Housekeeping } from './maintenance/housekeeping.ts';
@@ -77,7 +78,7 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
   });
   const rates = new BucketRateLimits({ config, clock, ids });
   const audit = new AuditTrail({ audit: store.audit, clock, logger, redact });
-  const keyRing = new KeyRing({ keys: store.keys, clock, logger });
+  const keyRing = new KeyRing({ keys: store.keys, sessions: store.sessions, clock, logger });
   const timekeeper = timekeeperOf(deps, foundation, () => reaper.wake());
   const work = new Background({
     keyRing,
@@ -233,6 +234,7 @@ function buildInterface(
     }),
     quotas: quotaViews({ quotas, publisher, settings, quotaChanged }),
     keys: keyViews({ keys: store.keys, ring: keyRing, ids, random, clock }),
+    sessions: sessionViews({ sessions: store.sessions, ring: keyRing, ids, random, clock, config }),
     namedKeys: keyRing,
     providers: providerViews({
       providers,

@@ -41,6 +41,8 @@ export interface NamedKey {
   scopes: readonly KeyScope[];
   /** When this text ends, in ms since 1970; Infinity: never. */
   until: number;
+  /** Set for a session of the console: the credential of the key that opened it, and its actor. */
+  session?: { parent: string; actor: string };
 }
 
 /** The named key that is valid now and has a text with this SHA-256 digest. */
@@ -96,7 +98,7 @@ export function identify(
     const word = same(admin.key, rules.admin_key) ? 'admin' : 'admin_previous';
     return { role: 'admin', actor: `${word}:${admin.header}`, credential: name(admin.key) };
   }
-  const named = presented.map((one) => fitsNamed(find, one));
+  const named = presented.map((one) => fitsNamed(rules, find, one));
   const administrator = named.find((key) => key !== undefined && hasScope(key.scopes, 'admin'));
   if (administrator) return identityOf(administrator);
   const api = presented.find((one) => fitsApi(rules, one));
@@ -112,7 +114,7 @@ export function identify(
 
 function identityOf(key: NamedKey): Identity {
   const role = hasScope(key.scopes, 'admin') ? 'admin' : 'api';
-  return { role, actor: `key:${key.name}`, credential: key.id, key };
+  return { role, actor: key.session?.actor ?? `key:${key.name}`, credential: key.id, key };
 }
 
 /** Each scope includes those before it. */
@@ -124,7 +126,7 @@ export function hasScope(scopes: readonly KeyScope[], wanted: KeyScope): boolean
 export function isGuess(rules: AccessRules, keys: PresentedKeys, find: FindKey = noKeys): boolean {
   if (rules.api_key === undefined && rules.admin_key === undefined) return false;
   return digests(keys).some(
-    (one) => !fitsAdmin(rules, one.key) && !fitsApi(rules, one) && !fitsNamed(find, one),
+    (one) => !fitsAdmin(rules, one.key) && !fitsApi(rules, one) && !fitsNamed(rules, find, one),
   );
 }
 
@@ -149,9 +151,24 @@ const fitsApi = (rules: AccessRules, { header, key }: Presented): boolean =>
   (header === 'X-API-Key' || rules.fallback) &&
   (same(key, rules.api_key) || same(key, rules.api_key_previous));
 
-function fitsNamed(find: FindKey, { header, key }: Presented): NamedKey | undefined {
+function fitsNamed(rules: AccessRules, find: FindKey, { header, key }: Presented): NamedKey | undefined {
   const named = find(key);
+  if (named?.session && !isOpen(rules, named, named.session)) return undefined;
   return named && (header === 'X-API-Key' || hasScope(named.scopes, 'admin')) ? named : undefined;
+}
+
+/**
+ * Whether the configuration still gives the key of a session the rights that the session has. `find` judges named keys. With
+ * authentication off there are no sessions.
+ */
+function isOpen(rules: AccessRules, { scopes }: NamedKey, { parent }: { parent: string }): boolean {
+  if (!rules.enabled) return false;
+  if (parent.startsWith('key-')) return true;
+  const fits = (...keys: (Buffer | undefined)[]) =>
+    keys.some((key) => key !== undefined && name(key) === parent);
+  if (fits(rules.admin_key, rules.admin_key_previous)) return true;
+  const administers = rules.fallback && !rules.enforce_owner;
+  return fits(rules.api_key, rules.api_key_previous) && (administers || !hasScope(scopes, 'admin'));
 }
 
 /**

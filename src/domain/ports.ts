@@ -34,6 +34,8 @@ export interface Ids {
   exec(): string;
   /** `key-` and as many. */
   key(): string;
+  /** `ses-` and as many. */
+  session(): string;
   /** `r-` and as many, for this process among those that share a database. */
   replica(): string;
   /** A random UUID, for request ids and instance ids. */

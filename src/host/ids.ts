@@ -13,6 +13,7 @@ export function realIds(random: Random): Ids {
     vm: () => `vm-${letters(random)}`,
     exec: () => `ex-${letters(random)}`,
     key: () => `key-${letters(random)}`,
+    session: () => `ses-${letters(random)}`,
     replica: () => `r-${letters(random)}`,
     // Node draws from a stock of its own, at a tenth of the price: every request needs one.
     uuid: () => randomUUID(),

@@ -15,6 +15,7 @@ import { parseOwner } from '../domain/owner.ts';
 import { ownerFromHeader } from '../domain/owner-header.ts';
 import type { WorkerIdentity } from '../domain/worker-access.ts';
 import type { KeyScope } from '../schema/key.ts';
+import { SESSION_PREFIX } from '../schema/session.ts';
 import { type Authenticate, endOfKeys, keysOf } from './authenticate.ts';
 import type { Origin, RateLimiter } from './rate-limit.ts';
 import type { AuthenticateWorker } from './worker-caller.ts';
@@ -164,7 +165,13 @@ const ENDS: Record<KeyEnd, string> = {
 function unauthorized(headers: IncomingHttpHeaders, named: Access['named']): ServiceError {
   const remedy = 'Send a valid key in the header X-API-Key.';
   if (!isGiven(headers)) return new ServiceError('unauthorized', 'An API key is required.', { remedy });
-  const end = endOfKeys(keysOf(headers), named);
+  const keys = keysOf(headers);
+  if (keys.api?.startsWith(SESSION_PREFIX))
+    return new ServiceError('unauthorized', 'The session has ended.', {
+      remedy: 'Log in again.',
+      details: { reason: 'session_ended' },
+    });
+  const end = endOfKeys(keys, named);
   return new ServiceError('unauthorized', end ? ENDS[end] : 'The API key is not valid.', { remedy });
 }
 

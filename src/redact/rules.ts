@@ -135,7 +135,7 @@ export const TEXT_RULES: readonly TextRule[] = [
       'pypi-',
     ],
     pattern:
-      /(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[srp]k_(?:live|test)_\w{10,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[\w-]{30,}|npm_\w{30,}|e2b_\w{16,}|svc_[0-9A-Za-z]{49}(?![0-9A-Za-z])|dckr_pat_[\w-]{16,}|hf_\w{20,}|SG\.[\w.-]{30,}|ya29\.[\w-]{20,}|pypi-[\w-]{30,})/g,
+      /(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[srp]k_(?:live|test)_\w{10,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[\w-]{30,}|npm_\w{30,}|e2b_\w{16,}|svc_[0-9A-Za-z]{49}(?![0-9A-Za-z])|svcs_[\w-]{43}|dckr_pat_[\w-]{16,}|hf_\w{20,}|SG\.[\w.-]{30,}|ya29\.[\w-]{20,}|pypi-[\w-]{30,})/g,
     replacement: MASK,
   },
   {

@@ -5,6 +5,7 @@
 // its words are in `defaultText`.
 import { type Static, Type } from 'typebox';
 import { CustomConfig, HostedConfig } from './config-backends.ts';
+import { ConsoleConfig } from './config-console.ts';
 import { ContainerConfig } from './config-container.ts';
 import { DatabaseConfig } from './config-database.ts';
 import { EgressConfig } from './config-egress.ts';
@@ -257,6 +258,7 @@ export const Config = section('svc configuration', {
   }),
   images: ImagesConfig,
   egress: EgressConfig,
+  console: ConsoleConfig,
   secrets: section('Secrets that the server stores for others, such as egress credentials.', {
     key: secret(
       'The key that seals them in the database, at least 32 characters and equal on all servers of a database; if empty and database.path is used, a key is generated beside that file. Backups do not contain it.',

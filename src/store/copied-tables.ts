@@ -14,6 +14,7 @@ export const COPIED_TABLES = [
   'templates',
   'keys',
   'key_changes',
+  'sessions',
   'secrets',
   'workers',
   'leases',

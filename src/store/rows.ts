@@ -8,6 +8,7 @@ import { damaged } from './failures.ts';
 import type { KeyRecord } from './seam/keys.ts';
 import type { PrewarmedRecord } from './seam/prewarmed.ts';
 import type { SecretRecord } from './seam/secrets.ts';
+import type { SessionRecord } from './seam/sessions.ts';
 import type { SandboxPatch, SandboxRecord, Transition } from './store.ts';
 
 export const SANDBOX_COLUMNS = [
@@ -184,6 +185,21 @@ export function fromKeyRow(row: KeyRow): KeyRecord {
   const values = Object.entries(row).filter(([, value]) => value !== null);
   const scopes = parse(row.scopes ?? '[]') as KeyScope[];
   return Object.assign(Object.fromEntries(values) as unknown as KeyRecord, { scopes });
+}
+
+export type SessionRow = Record<keyof SessionRecord, string | null>;
+
+export function toSessionRow({
+  owner_id = null as unknown as string,
+  scopes,
+  ...rest
+}: SessionRecord): SessionRow {
+  return { ...rest, owner_id, scopes: JSON.stringify(scopes) };
+}
+
+/** Leaves out what is NULL. */
+export function fromSessionRow(row: SessionRow): SessionRecord {
+  return fromKeyRow(row as unknown as KeyRow) as unknown as SessionRecord;
 }
 
 export type PrewarmedRow = Omit<

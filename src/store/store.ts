@@ -24,6 +24,7 @@ import type { PrewarmedStore } from './seam/prewarmed.ts';
 import type { QuotaStore } from './seam/quotas.ts';
 import type { ReplicaStore, RoleStore } from './seam/replicas.ts';
 import type { SecretStore } from './seam/secrets.ts';
+import type { SessionStore } from './seam/sessions.ts';
 import type { SharedDatabase } from './seam/shared-database.ts';
 import type { SignalStore } from './seam/signals.ts';
 import type { TemplateStore } from './seam/templates.ts';
@@ -256,6 +257,7 @@ export interface Store {
   templates: TemplateStore;
   quotas: QuotaStore;
   keys: KeyStore;
+  sessions: SessionStore;
   secrets: SecretStore;
   warm: PrewarmedStore;
   events: EventStore;

@@ -46,6 +46,7 @@ const STATUSES: Record<string, number> = {
   getKey: 404,
   rotateKey: 404,
   revokeKey: 404,
+  revokeSession: 404,
   getCredential: 404,
   deleteCredential: 404,
 };

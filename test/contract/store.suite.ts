@@ -14,6 +14,7 @@ import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
 import { alone, sharing } from './store-replicas.suite.ts';
 import { secrets } from './store-secrets.suite.ts';
+import { sessions } from './store-sessions.suite.ts';
 import { templated } from './store-templates.suite.ts';
 import { waiting } from './store-tickets.suite.ts';
 import { placing, workers } from './store-workers.suite.ts';
@@ -52,6 +53,7 @@ export function storeContract(
     describe('admission', () => admitting(given));
     describe('quotas', () => quotas(given));
     describe('keys', () => keys(given));
+    describe('sessions', () => sessions(given));
     describe('secrets', () => secrets(given));
     describe('transition', () => transitioning(given));
     describe('extend, purge', () => extending(given));

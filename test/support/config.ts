@@ -21,6 +21,7 @@ export function testConfig(given: Partially<Config> = {}): Config {
       egress: { default_policy: {} },
       e2b: {},
       mcp: {},
+      console: {},
       secrets: {},
       worker: { tls: {} },
     },

@@ -12,6 +12,7 @@ import type { Files } from './files.ts';
 import type { Images } from './images.ts';
 import type { Keys, NamedKeys } from './keys.ts';
 import type { Previews } from './previews.ts';
+import type { Sessions } from './sessions.ts';
 import type {
   AuditLog,
   HealthViews,
@@ -56,6 +57,7 @@ export interface ControlPlane {
   dataAccess: DataAccess;
   egress: EgressPolicies;
   credentials: CredentialViews;
+  sessions: Sessions;
   files: Files;
   templates: Templates;
   quotas: Quotas;

@@ -1,9 +1,11 @@
-// All named keys in memory, so that a request finds its key without waiting. The counter of changes in the database is read
+// All named keys and sessions in memory, so that a request finds its key without waiting. The counter of changes in the database is read
 // every second: a change by another process holds within 2 s. Ends that come by time are noticed at the same pace here, and
 // exactly by `find`.
 import type { NamedKey } from '../../domain/access.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import type { KeyScope } from '../../schema/key.ts';
 import type { KeyRecord, KeyStore } from '../../store/seam/keys.ts';
+import type { SessionRecord, SessionStore } from '../../store/seam/sessions.ts';
 import type { KeyEnd, NamedKeys } from '../api/keys.ts';
 
 const EVERY_MS = 1000;
@@ -11,12 +13,14 @@ const USES_EVERY_MS = 60_000;
 
 export interface KeyRingDeps {
   keys: Pick<KeyStore, 'all' | 'changes' | 'used'>;
+  sessions: Pick<SessionStore, 'all'>;
   clock: Clock;
   logger: Logger;
 }
 
 interface Entry {
-  record: KeyRecord;
+  /** Absent for a session. */
+  record?: KeyRecord;
   named: NamedKey;
   isPrevious: boolean;
 }
@@ -27,12 +31,14 @@ export class KeyRing implements NamedKeys {
   readonly #records = new Map<string, KeyRecord>();
   /** Keys by their hash in hex. A key has two while its rotation is open. */
   readonly #entries = new Map<string, Entry>();
+  readonly #sessions = new Map<string, SessionRecord>();
   readonly #listeners: (() => void)[] = [];
   /** The last use by id, in ms since 1970, and the ids whose use is not stored yet. */
   readonly #uses = new Map<string, number>();
   readonly #unstored = new Set<string>();
   /** What this process changed since the last check began. */
   readonly #recent: KeyRecord[] = [];
+  readonly #recentSessions = new Map<string, SessionRecord | undefined>();
   #changes = -1;
   #version = 0;
   #nextEnd = Number.POSITIVE_INFINITY;
@@ -65,6 +71,7 @@ export class KeyRing implements NamedKeys {
   }
 
   used(id: string): void {
+    if (!this.#records.has(id)) return;
     const now = this.#deps.clock.now();
     if (now - (this.#uses.get(id) ?? 0) < USES_EVERY_MS) return;
     this.#uses.set(id, now);
@@ -85,6 +92,36 @@ export class KeyRing implements NamedKeys {
     this.#recent.push(record);
     this.#records.set(record.id, record);
     this.#rebuild();
+  }
+
+  /** All sessions that are stored, also ones whose time has come. */
+  sessions(): SessionRecord[] {
+    return [...this.#sessions.values()];
+  }
+
+  session(id: string): SessionRecord | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** The scopes of a named key; undefined for a credential of another kind. */
+  scopesOf(id: string): readonly KeyScope[] | undefined {
+    return this.#records.get(id)?.scopes;
+  }
+
+  /** Takes over a session that this process opened or renewed. */
+  putSession(session: SessionRecord): void {
+    this.#recentSessions.set(session.id, session);
+    this.#sessions.set(session.id, session);
+    this.#rebuild();
+  }
+
+  /** Takes over the end of sessions. */
+  dropSessions(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#recentSessions.set(id, undefined);
+      this.#sessions.delete(id);
+    }
+    if (ids.length > 0) this.#rebuild();
   }
 
   /** Resolves when the keys are read. A failure is logged and tried again. */
@@ -112,16 +149,18 @@ export class KeyRing implements NamedKeys {
   }
 
   async #check(): Promise<void> {
-    const { keys, clock, logger } = this.#deps;
+    const { keys, sessions, clock, logger } = this.#deps;
     try {
       this.#recent.length = 0;
+      this.#recentSessions.clear();
       // Before the keys: a change in between is seen next time.
       const changes = await keys.changes();
       if (changes !== this.#changes) {
-        const records = await keys.all();
+        const [records, opened] = await Promise.all([keys.all(), sessions.all()]);
         this.#records.clear();
         // What this process changed while it read may be newer than what it read.
         for (const record of records.concat(this.#recent)) this.#records.set(record.id, record);
+        this.#takeSessions(opened);
         this.#changes = changes;
         this.#rebuild();
       } else if (clock.now() >= this.#nextEnd) this.#rebuild();
@@ -132,6 +171,14 @@ export class KeyRing implements NamedKeys {
       if (!this.#failed) logger.warn({ err }, 'Could not read named keys; using the last known ones.');
       this.#failed = true;
     }
+  }
+
+  #takeSessions(opened: readonly SessionRecord[]): void {
+    this.#sessions.clear();
+    for (const session of opened) this.#sessions.set(session.id, session);
+    for (const [id, session] of this.#recentSessions)
+      if (session) this.#sessions.set(id, session);
+      else this.#sessions.delete(id);
   }
 
   async #storeUses(): Promise<void> {
@@ -150,6 +197,7 @@ export class KeyRing implements NamedKeys {
         this.#entries.set(previous_hash, entryOf(record, previous_until));
       this.#entries.set(hash, entryOf(record));
     }
+    for (const session of this.#sessions.values()) this.#addSession(session);
     for (const id of this.#uses.keys()) if (!this.#records.has(id)) this.#uses.delete(id);
     const now = this.#deps.clock.now();
     this.#nextEnd = Number.POSITIVE_INFINITY;
@@ -159,11 +207,25 @@ export class KeyRing implements NamedKeys {
     for (const listener of this.#listeners) listener();
   }
 
+  /** A session ends with its key, and a rotation of the key ends it, too. */
+  #addSession(session: SessionRecord): void {
+    const { id, hash, parent, actor, owner_id, scopes, created_at, expires_at } = session;
+    let until = msOf(expires_at);
+    if (parent.startsWith('key-')) {
+      const key = this.#records.get(parent);
+      if (key === undefined || key.revoked_at !== undefined || (key.rotated_at ?? '') > created_at) return;
+      until = Math.min(until, msOf(key.expires_at));
+    }
+    const named: NamedKey = { id, name: id, scopes, until, session: { parent, actor } };
+    if (owner_id !== undefined) named.owner_id = owner_id;
+    this.#entries.set(hash, { named, isPrevious: false });
+  }
+
   #endOf({ record, named, isPrevious }: Entry): KeyEnd | undefined {
-    if (record.revoked_at !== undefined) return 'revoked';
+    if (record?.revoked_at !== undefined) return 'revoked';
     const now = this.#deps.clock.now();
     if (now < named.until) return undefined;
-    const isExpired = record.expires_at !== undefined && now >= Date.parse(record.expires_at);
+    const isExpired = record?.expires_at !== undefined && now >= Date.parse(record.expires_at);
     return isPrevious && !isExpired ? 'replaced' : 'expired';
   }
 }

@@ -16,6 +16,7 @@ import { previewRoutes } from './previews.ts';
 import { adminProviderRoutes, providerRoutes } from './providers.ts';
 import { quotaRoutes } from './quotas.ts';
 import { sandboxRoutes } from './sandboxes.ts';
+import { sessionRoutes } from './sessions.ts';
 import { snapshotRoutes } from './snapshots.ts';
 import { systemRoutes } from './system.ts';
 import { templateRoutes } from './templates.ts';
@@ -42,6 +43,7 @@ export const ROUTES: readonly Route[] = [
   ...adminMetricRoutes,
   ...auditRoutes,
   ...keyRoutes,
+  ...sessionRoutes,
   ...credentialRoutes,
   ...systemRoutes,
 ];

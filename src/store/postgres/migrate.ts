@@ -20,6 +20,7 @@ import { IMAGE_DIGESTS } from './migrations/0025-image-digests.ts';
 import { JOINED_ADMISSIONS } from './migrations/0026-joined-admissions.ts';
 import { EGRESS } from './migrations/0027-egress.ts';
 import { SECRETS } from './migrations/0028-secrets.ts';
+import { SESSIONS } from './migrations/0029-sessions.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -54,6 +55,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 26, works_with: 24, sql: JOINED_ADMISSIONS },
   { version: 27, works_with: 24, sql: EGRESS },
   { version: 28, works_with: 24, sql: SECRETS },
+  { version: 29, works_with: 24, sql: SESSIONS },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

@@ -23,6 +23,7 @@ import { quotaStore } from './quotas.ts';
 import { replicaStore, roleStore } from './replicas.ts';
 import { sandboxStore } from './sandboxes.ts';
 import { secretStore } from './secrets.ts';
+import { sessionStore } from './sessions.ts';
 import { Signals } from './signals.ts';
 import { templateStore } from './templates.ts';
 import { ticketStore } from './tickets.ts';
@@ -93,6 +94,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       templates: templateStore(work),
       quotas: quotaStore(table),
       keys: keyStore(work),
+      sessions: sessionStore(work),
       secrets: secretStore(work),
       warm: warmStore(work),
       events: eventStore(table),

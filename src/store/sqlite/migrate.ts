@@ -30,6 +30,7 @@ import { IMAGE_DIGESTS } from './migrations/0025-image-digests.ts';
 import { JOINED_ADMISSIONS } from './migrations/0026-joined-admissions.ts';
 import { EGRESS } from './migrations/0027-egress.ts';
 import { SECRETS } from './migrations/0028-secrets.ts';
+import { SESSIONS } from './migrations/0029-sessions.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -60,6 +61,7 @@ const MIGRATIONS: readonly string[] = [
   JOINED_ADMISSIONS,
   EGRESS,
   SECRETS,
+  SESSIONS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

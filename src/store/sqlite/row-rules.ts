@@ -6,6 +6,7 @@ import { IMAGE_DIGEST, PULL_POLICIES } from '../../schema/image-policy.ts';
 import { KEY_ID, KEY_NAME, KEY_SCOPES } from '../../schema/key.ts';
 import { END_REASONS, LONGEST_WARNING, MOST_WARNINGS } from '../../schema/sandbox.ts';
 import { SANDBOX_STATES } from '../../schema/sandbox-states.ts';
+import { SESSION_ID } from '../../schema/session.ts';
 import { TEMPLATE_NAME } from '../../schema/template.ts';
 import { RPC_URL, WORKER_STATUSES } from '../../schema/worker.ts';
 import {
@@ -129,6 +130,20 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       sealed: fits(SEALED, 'is not a sealed secret'),
       created_at: stamp,
       updated_at: stamp,
+    },
+  },
+  sessions: {
+    key: 'id',
+    columns: {
+      id: fits(SESSION_ID, 'is not the id of a session'),
+      hash: keyHash,
+      parent: text(64, 1),
+      actor,
+      owner_id: optional(owner),
+      scopes: oneOf(scopeLists),
+      created_at: stamp,
+      expires_at: stamp,
+      ends_at: stamp,
     },
   },
   key_changes: { key: 'changes', columns: { changes: count(0) } },

@@ -17,6 +17,7 @@ import { RowCache } from './row-cache.ts';
 import { sandboxQueries } from './sandbox-queries.ts';
 import { sandboxWrites } from './sandboxes.ts';
 import { secretStore } from './secrets.ts';
+import { sessionStore } from './sessions.ts';
 import { templateStore } from './templates.ts';
 import { workerStore } from './workers.ts';
 
@@ -36,6 +37,7 @@ export function storeTables({ durable, relaxed, ids, work, cache = new RowCache(
     templates: templateStore(durable, work),
     quotas: quotaStore(durable, ids, work),
     keys: keyStore(durable, work),
+    sessions: sessionStore(durable, work),
     secrets: secretStore(durable, work),
     warm: warmStore(durable, work),
     events: eventStore(relaxed, ids, work),

@@ -47,13 +47,14 @@ export function failingStore(inner: Store): FailingStore {
   };
   const { instance, sandboxes, templates, warm, quotas, events, execs, pool, idempotency, audit, clock } =
     inner;
-  const { workers, leases, keys, secrets, replicas, roles, signals, ping, close } = inner;
+  const { workers, leases, keys, sessions, secrets, replicas, roles, signals, ping, close } = inner;
   return {
     instance,
     sandboxes: wrap(sandboxes, 'sandboxes.'),
     templates: wrap(templates, 'templates.'),
     quotas: wrap(quotas, 'quotas.'),
     keys: wrap(keys, 'keys.'),
+    sessions: wrap(sessions, 'sessions.'),
     secrets: wrap(secrets, 'secrets.'),
     warm: wrap(warm, 'warm.'),
     events: wrap(events, 'events.'),

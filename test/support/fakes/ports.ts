@@ -103,6 +103,7 @@ export function fakeIds(): Ids {
     vm: () => `vm-${letters(++count)}`,
     exec: () => `ex-${letters(++count)}`,
     key: () => `key-${letters(++count)}`,
+    session: () => `ses-${letters(++count)}`,
     replica: () => `r-${letters(++count)}`,
     uuid: () => `00000000-0000-4000-8000-${(++count).toString(16).padStart(12, '0')}`,
   };

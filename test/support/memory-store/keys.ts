@@ -2,7 +2,10 @@
 import type { KeyPosition, KeyRecord, KeyStore } from '../../../src/store/seam/keys.ts';
 import { copy } from './tables.ts';
 
-export function memoryKeys(): KeyStore {
+/** `changed` raises the counter of changes. */
+export type MemoryKeys = KeyStore & { changed(): void };
+
+export function memoryKeys(): MemoryKeys {
   const keys = new Map<string, KeyRecord>();
   let changes = 0;
   const valid = () => [...keys.values()].filter(({ revoked_at }) => revoked_at === undefined);
@@ -62,6 +65,9 @@ export function memoryKeys(): KeyStore {
       ),
     all: async () => copy([...keys.values()]),
     changes: async () => changes,
+    changed: () => {
+      changes += 1;
+    },
   };
 }
 

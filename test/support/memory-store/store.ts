@@ -22,6 +22,7 @@ import { memoryQuotas } from './quotas.ts';
 import { admissionFacts, reads } from './reads.ts';
 import { memoryReplicas } from './replicas.ts';
 import { memorySecrets } from './secrets.ts';
+import { memorySessions } from './sessions.ts';
 import { active, addEvents, copy, drop, overShare, type Tables } from './tables.ts';
 import { memoryTemplates } from './templates.ts';
 import { type MemoryTickets, memoryTickets } from './tickets.ts';
@@ -43,6 +44,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     worker_claims: new Map(),
     ...{ events: [], last_event_id: 0, event_gaps: new Map() },
   };
+  const keys = memoryKeys();
   const tickets = deps.isShared ? memoryTickets() : undefined;
   return {
     instance: {
@@ -56,7 +58,8 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
       addEvents: (drafts) => addEvents(tables, drafts),
       active: (owner_id) => active(tables).filter((row) => row.owner_id === owner_id).length,
     }),
-    keys: memoryKeys(),
+    keys,
+    sessions: memorySessions(keys.changed),
     secrets: memorySecrets(),
     warm: memoryWarm(tables),
     pool: memoryPool(tables),

@@ -10,15 +10,23 @@ import { removeFolder } from '../remove.ts';
 
 export interface Browser {
   /** Opens `url`; resolves with the page when it is loaded. */
-  open(url: string, size: { width: number; height: number }): Promise<Page>;
+  open(url: string, size: { width: number; height: number }, prepare?: Prepare): Promise<Page>;
   close(): Promise<void>;
 }
+
+/** Called before the page is loaded, for example to listen. */
+export type Prepare = (page: Page) => Promise<void>;
 
 export interface Page {
   /** The value of an expression in the page; promises are awaited. */
   evaluate<T>(expression: string): Promise<T>;
   /** PNG. */
   screenshot(): Promise<Buffer>;
+  /** A command of the browser's own protocol. */
+  give(method: string, params?: object): Promise<Result>;
+  /** Calls `listener` for each event of this name. */
+  on(method: string, listener: (params: Result) => void): void;
+  close(): Promise<void>;
 }
 
 const QUIET = [
@@ -44,7 +52,7 @@ export async function startBrowser(): Promise<Browser> {
   };
   try {
     const orders = await connectTo(await addressOf(child));
-    return { open: (url, size) => open(orders, url, size), close: kill };
+    return { open: (url, size, prepare) => open(orders, url, size, prepare), close: kill };
   } catch (error) {
     await kill();
     throw error;
@@ -73,19 +81,23 @@ async function addressOf(child: ChildProcess): Promise<string> {
   throw new Error(`chromium ended:\n${log}`);
 }
 
-type Result = Record<string, unknown>;
+export type Result = Record<string, unknown>;
 interface Orders {
   give(method: string, params?: object, sessionId?: string): Promise<Result>;
   /** The next event of this name. */
   event(method: string): Promise<void>;
+  /** Calls `listener` for every event of a session. */
+  listen(sessionId: string, listener: (method: string, params: Result) => void): void;
 }
 
 async function connectTo(address: string): Promise<Orders> {
   const ws = new WebSocket(address, { perMessageDeflate: false });
   await once(ws, 'open');
   const waiting = new Map<number | string, { resolve(result: Result): void; reject(why: Error): void }>();
+  const listeners = new Map<string, (method: string, params: Result) => void>();
   ws.on('message', (message) => {
-    const { id, method, result, error } = JSON.parse(String(message));
+    const { id, method, result, error, sessionId, params } = JSON.parse(String(message));
+    if (method !== undefined) listeners.get(sessionId)?.(method, params ?? {});
     const waiter = waiting.get(id ?? method);
     waiting.delete(id ?? method);
     if (error) waiter?.reject(new Error(error.message));
@@ -104,6 +116,7 @@ async function connectTo(address: string): Promise<Orders> {
       return wait(last);
     },
     event: async (method) => void (await wait(method)),
+    listen: (sessionId, listener) => void listeners.set(sessionId, listener),
   };
 }
 
@@ -111,17 +124,18 @@ async function open(
   orders: Orders,
   url: string,
   { width, height }: { width: number; height: number },
+  prepare?: Prepare,
 ): Promise<Page> {
   const { targetId } = await orders.give('Target.createTarget', { url: 'about:blank' });
   const { sessionId } = await orders.give('Target.attachToTarget', { targetId, flatten: true });
   const give = (method: string, params?: object) => orders.give(method, params, String(sessionId));
   await give('Page.enable');
   await give('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
-  const loaded = orders.event('Page.loadEventFired');
-  const { errorText } = await give('Page.navigate', { url });
-  if (errorText !== undefined) throw new Error(`${url}: ${errorText}`);
-  await loaded;
-  return {
+  const listeners = new Map<string, ((params: Result) => void)[]>();
+  orders.listen(String(sessionId), (method, params) => {
+    for (const listener of listeners.get(method) ?? []) listener(params);
+  });
+  const page: Page = {
     async evaluate<T>(expression: string) {
       const options = { expression, awaitPromise: true, returnByValue: true };
       const { result, exceptionDetails } = await give('Runtime.evaluate', options);
@@ -132,5 +146,14 @@ async function open(
       const { data } = await give('Page.captureScreenshot', { format: 'png' });
       return Buffer.from(String(data), 'base64');
     },
+    give,
+    on: (method, listener) => void listeners.set(method, [...(listeners.get(method) ?? []), listener]),
+    close: async () => void (await orders.give('Target.closeTarget', { targetId })),
   };
+  await prepare?.(page);
+  const loaded = orders.event('Page.loadEventFired');
+  const { errorText } = await give('Page.navigate', { url });
+  if (errorText !== undefined) throw new Error(`${url}: ${errorText}`);
+  await loaded;
+  return page;
 }

@@ -8,7 +8,7 @@ import type { HttpServer } from '../../../src/http/server.ts';
 import { createHttpServer } from '../../../src/http/server.ts';
 import { serveExchange } from '../../../src/mcp/exchange.ts';
 import type { Config } from '../../../src/schema/config.ts';
-import { fixedConfig } from '../config.ts';
+import { fixedConfig, testConfig } from '../config.ts';
 import { type FakeControlPlane, fakeControlPlane } from '../fakes/control-plane.ts';
 import { fakeIds, type RecordingLogger, recordingLogger } from '../fakes/ports.ts';
 
@@ -23,6 +23,8 @@ export interface HttpOptions {
   audit?: Partial<Config['audit']>;
   e2b?: Partial<Config['e2b']>;
   mcp?: Partial<Config['mcp']>;
+  console?: Partial<Config['console']>;
+  consoleFolder?: string;
   images?: Partial<HttpConfig['images']>;
   rate_limit?: Partial<Config['rate_limit']>;
   clock?: Clock;
@@ -52,6 +54,7 @@ export async function startHttp(options: HttpOptions = {}): Promise<TestHttp> {
     logger,
     version: '9.9.9',
     mcp: (exchange) => serveExchange(exchange, { version: '9.9.9', clock: realClock(), logger }),
+    ...(options.consoleFolder === undefined ? {} : { consoleFolder: options.consoleFolder }),
     ...(options.maxSockets === undefined ? {} : { maxSockets: options.maxSockets }),
     ...(options.headersTimeoutMs === undefined ? {} : { headersTimeoutMs: options.headersTimeoutMs }),
   });
@@ -59,7 +62,7 @@ export async function startHttp(options: HttpOptions = {}): Promise<TestHttp> {
   return { server, control, logger, url, base: `${url}/api/v1`, port: Number(new URL(url).port) };
 }
 
-export function httpConfig({ server, auth, audit, images, e2b, mcp }: HttpOptions): HttpConfig {
+export function httpConfig({ server, auth, audit, images, e2b, mcp, console }: HttpOptions): HttpConfig {
   return {
     server: {
       host: '127.0.0.1',
@@ -92,6 +95,7 @@ export function httpConfig({ server, auth, audit, images, e2b, mcp }: HttpOption
     },
     e2b: { enabled: true, ...e2b },
     mcp: { enabled: false, ...mcp },
+    console: { ...testConfig().console, ...console },
     audit: { execs: false, max_records: 1000, ...audit },
     images: { writes: 'admin', max_image_bytes: 16 * MEBIBYTE, max_entries: 1000, ...images },
   };

@@ -15,6 +15,9 @@ const OPERATIONS = Object.values(
 const CODES: string[] = API.components.schemas.Error.properties.code.enum;
 
 const QUOTA_CALLS = ['ListQuotas', 'QuotaSummary', 'GetQuota', 'PutQuota', 'DeleteQuota', 'QuotaUsage'];
+const SESSION_CALLS = [
+  ...['createSession', 'currentIdentity', 'renewSession', 'endSession', 'listSessions', 'revokeSession'],
+];
 /** Routes that no client calls, with the reason. */
 const NEITHER: Record<string, string> = {
   ...Object.fromEntries(QUOTA_CALLS.map((name) => [`admin${name}`, 'the other path accepts the admin key'])),
@@ -24,6 +27,7 @@ const NEITHER: Record<string, string> = {
   adminGetWorker: 'getWorker accepts the admin key',
   workerHeartbeat: 'workers call it',
   renewLease: 'workers call it',
+  ...Object.fromEntries(SESSION_CALLS.map((name) => [name, 'the console calls it'])),
   openapiJson: 'for tools',
   openapiYaml: 'for tools',
 };

@@ -742,6 +742,43 @@ class Health(TypedDict):
     warnings: NotRequired[List[str]]
 
 
+class Session(TypedDict):
+    id: str
+    # The actor of the key that opened the session, as in the audit.
+    actor: str
+    # The only owner that the session acts for; absent: all.
+    owner_id: NotRequired[str]
+    scopes: List[Literal['read', 'use', 'admin']]
+    # When the session was opened.
+    created_at: str
+    # When the session ends unless it is renewed.
+    expires_at: str
+    # When the session ends in any case.
+    ends_at: str
+
+
+class Identity(TypedDict):
+    # Who calls: key:<name>, admin:X-Admin-API-Key, api:X-API-Key, the same with admin_previous and api_previous for a previous key, worker:<id>, system:<cause> for the service itself, anonymous without a key, or none for a refused key.
+    actor: NotRequired[str]
+    # The owner that the call acts for; absent: none was named.
+    owner_id: NotRequired[str]
+    # Whether the credential acts for this owner only.
+    bound: bool
+    # Whether admin routes are open to the caller.
+    administers: bool
+    # Whether callers that are not administrators must name an owner.
+    enforce_owner: bool
+    # Whether the server asks for keys.
+    authentication: bool
+    session: NotRequired[Session]
+    # The name of this installation, from console.label.
+    label: str
+    # Colour of the label, from console.label_colour.
+    label_colour: str
+    # The version of the server.
+    version: str
+
+
 class ImageDeletedFailuresItem(TypedDict):
     worker_id: str
     code: Literal['bad_request', 'unauthorized', 'forbidden', 'not_found', 'method_not_allowed', 'timeout', 'conflict', 'precondition_failed', 'payload_too_large', 'unsupported_media_type', 'resource_limit', 'provider_error', 'internal', 'not_implemented', 'unavailable']
@@ -1583,6 +1620,28 @@ class Sandbox(TypedDict):
     ended_by: NotRequired[str]
     # Differences between the request and the running sandbox; absent if there are none.
     warnings: NotRequired[List[str]]
+
+
+class SessionCreate(TypedDict):
+    # The only owner that the session acts for. Required where owners are enforced and the key is not an administrator’s. A session of one owner does not administer.
+    owner_id: NotRequired[str]
+
+
+class SessionWithToken(TypedDict):
+    id: str
+    # The actor of the key that opened the session, as in the audit.
+    actor: str
+    # The only owner that the session acts for; absent: all.
+    owner_id: NotRequired[str]
+    scopes: List[Literal['read', 'use', 'admin']]
+    # When the session was opened.
+    created_at: str
+    # When the session ends unless it is renewed.
+    expires_at: str
+    # When the session ends in any case.
+    ends_at: str
+    # Sent as X-API-Key in place of a key. It cannot be shown again.
+    token: str
 
 
 class Snapshot(TypedDict):

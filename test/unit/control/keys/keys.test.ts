@@ -4,6 +4,7 @@ import { KeyRing } from '../../../../src/control/keys/key-ring.ts';
 import { keyDigest } from '../../../../src/domain/access.ts';
 import { fakeDeps } from '../../../support/fakes/ports.ts';
 import { memoryKeys } from '../../../support/memory-store/keys.ts';
+import { memorySessions } from '../../../support/memory-store/sessions.ts';
 import { keyRecord, stamp } from '../../../support/records.ts';
 import { admin, owned, world } from '../../../support/servers/control.ts';
 
@@ -145,7 +146,12 @@ describe('the ring', () => {
   const ring = async () => {
     const deps = fakeDeps();
     const store = memoryKeys();
-    const made = new KeyRing({ keys: store, clock: deps.clock, logger: deps.logger });
+    const made = new KeyRing({
+      keys: store,
+      sessions: memorySessions(store.changed),
+      clock: deps.clock,
+      logger: deps.logger,
+    });
     await made.start();
     return { deps, store, ring: made };
   };
