@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 const INPUTS = [
   ...['package.json', 'package-lock.json', 'tsconfig.json'],
-  ...['agent', 'bench', 'commands', 'scripts', 'src', 'test/support/memory-store'],
+  ...['agent', 'bench', 'commands', 'console', 'scripts', 'src', 'test/support/memory-store'],
 ];
 
 /** How often a long step says what it does at the moment. */
@@ -22,7 +22,9 @@ export async function bootstrap() {
   // The lock holds all of package.json that says what to install.
   const lock = digest(['package-lock.json']);
   if (stamp('node_modules/.svc-lock') !== lock) {
-    const install = ['ci', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
+    // After an update of the lock, what is installed stays: `ci` would compile the database driver again.
+    const how = stamp('node_modules/.svc-lock') === undefined ? 'ci' : 'install';
+    const install = [how, '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
     await step('Installing packages', 'npm', install, installing);
     writeFileSync(join(root, 'node_modules/.svc-lock'), lock);
   }

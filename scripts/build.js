@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { buildAgent } from './build-agent.js';
 import { buildClient } from './build-client.js';
+import { buildConsole } from './build-console.js';
 import { buildClientPath, buildLintPath } from './build-fast-path.js';
 import { BUNDLE } from './bundle.js';
 import { configCheck } from './config-check.js';
@@ -38,7 +39,7 @@ await build({
   outbase: '.',
   chunkNames: 'chunks/[name]-[hash]',
 });
-await Promise.all([buildClient(root), buildLintPath(root), buildClientPath(root)]);
+await Promise.all([buildConsole(root), buildClient(root), buildLintPath(root), buildClientPath(root)]);
 execFileSync(process.execPath, [join(root, 'node_modules/oclif/bin/run.js'), 'manifest'], {
   cwd: root,
   env: { ...process.env, OCLIF_SKIP_NEW_VERSION_CHECK: 'true' },

@@ -1,5 +1,7 @@
 // The server as one object: control plane and HTTP. Signals, logs and exit codes belong to the command.
+
 import { release } from 'node:os';
+import { join } from 'node:path';
 import type { AuditLog } from '../control/api/system.ts';
 import type { SystemActor } from '../domain/actor.ts';
 import { configWarnings } from '../domain/config-warnings.ts';
@@ -35,6 +37,7 @@ export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
       control: plane.control,
       // Most servers never need the SDK.
       mcp: async (exchange) => (await import('../mcp/exchange.ts')).serveExchange(exchange, deps),
+      consoleFolder: join(deps.packageRoot, 'dist/console'),
     });
     await plane.control.start();
     const graceMs = parseDuration(config.server.shutdown_timeout, 'server.shutdown_timeout');

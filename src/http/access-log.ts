@@ -12,12 +12,12 @@ export function logAccess(
   response: ServerResponse,
   ms: number,
 ): void {
-  const { raw, route, preview, identity } = request;
+  const { raw, route, preview, identity, page } = request;
   // Built up in one order: a line is written for each request, and copies of parts cost as much as the rest of it.
   const fields: Record<string, unknown> = {
     request_id: request.id,
     method: raw.method,
-    route: preview === undefined ? (route?.path ?? 'none') : 'preview',
+    route: preview === undefined ? (route?.path ?? page ?? 'none') : 'preview',
   };
   if (typeof preview === 'object') Object.assign(fields, preview);
   if (route?.owned) fields.sandbox_id = (request.params as { id?: string }).id;
@@ -26,18 +26,18 @@ export function logAccess(
   fields.remote_address = request.address;
   fields.actor = identity?.actor ?? 'none';
   if (!response.writableFinished && response.statusCode !== 101) fields.aborted = true;
-  if (route?.quiet) logger.debug(fields, 'request');
+  if (route?.quiet || page !== undefined) logger.debug(fields, 'request');
   else logger.info(fields, 'request');
 }
 
 /** What is counted for a request: the route, never the path. */
 export function answeredRequest(
-  { route, raw, preview }: FastifyRequest,
+  { route, raw, preview, page }: FastifyRequest,
   response: ServerResponse,
   ms: number,
 ): AnsweredRequest {
   return {
-    route: preview === undefined ? (route?.id ?? 'none') : 'preview',
+    route: preview === undefined ? (route?.id ?? page ?? 'none') : 'preview',
     method: raw.method ?? 'none',
     // A client that left before its answer got no status; the head of a switch of protocols is not written by the response.
     status: response.headersSent || response.statusCode === 101 ? String(response.statusCode) : 'none',

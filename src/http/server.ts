@@ -12,6 +12,7 @@ import type { Config } from '../schema/config.ts';
 import { maxArchive } from './body/limits.ts';
 import type { ServerFacts } from './call.ts';
 import { type ConnectionLimits, limitConnections, mostConnections } from './connections.ts';
+import { registerConsole } from './console/console.ts';
 import { renderOpenapi } from './description/openapi.ts';
 import { registerFacade } from './e2b/facade.ts';
 import { createFastify } from './framework.ts';
@@ -37,6 +38,8 @@ export interface HttpServerDeps {
   ids: Ids;
   logger: Logger;
   version: string;
+  /** The folder of the built console; it is not served unless given. */
+  consoleFolder?: string;
   /** Files that this process may have open; no limit unless given. */
   maxFiles?: number;
   /** WebSockets at once; 1,024 unless given. */
@@ -159,6 +162,7 @@ function registerAll(
   app.decorateRequest('scheme', 'http');
   app.decorateRequest('preview', undefined);
   app.decorateRequest('created', undefined);
+  app.decorateRequest('page', undefined);
   const unrouted = unroutedFailure(ROUTES);
   // Before the framework looks at the body, which nobody asked for.
   app.addHook('onRequest', ({ is404, raw }, _reply, done) =>
@@ -170,11 +174,17 @@ function registerAll(
     },
     { prefix: API_PREFIX },
   );
-  const { e2b, mcp, auth, server } = deps.config.current();
+  // Where tools look for it.
+  app.get('/openapi.json', (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(shared.facts.openapi().json),
+  );
+  const { e2b, mcp, console, auth, server } = deps.config.current();
   // Never open to a network without keys.
-  const isGuarded = auth.enabled || isLoopbackHost(server.host);
-  if (e2b.enabled && isGuarded) registerFacade(app, deps);
-  if (mcp.enabled && isGuarded && deps.mcp) registerMcp(app, { ...deps, serve: deps.mcp });
+  if (!auth.enabled && !isLoopbackHost(server.host)) return;
+  if (e2b.enabled) registerFacade(app, deps);
+  if (mcp.enabled && deps.mcp) registerMcp(app, { ...deps, serve: deps.mcp });
+  const { consoleFolder: folder } = deps;
+  if (console.enabled && folder !== undefined) registerConsole(app, { folder, ids: deps.ids, unrouted });
 }
 
 function factsOf({ version, config }: HttpServerDeps): ServerFacts {

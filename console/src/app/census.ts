@@ -1,0 +1,114 @@
+// The sandboxes that are alive, kept current by the stream of events: read once page by page, then only what events name. One
+// request a page of 1,000, none a row.
+import { batch, signal } from '@preact/signals';
+import type { Event } from '../../../src/schema/event.ts';
+import type { Sandbox } from '../../../src/schema/sandbox.ts';
+import { Failure, get, pages } from '../api/call.ts';
+import { onEvent, onGap } from './stream.ts';
+
+export const MOST = 10_000;
+const GATHER_MS = 100;
+const MOST_SINGLE = 10;
+const MOST_PAUSE_MS = 2000;
+
+const byId = new Map<string, Sandbox>();
+/** Grows with each change of the map. */
+export const version = signal(0);
+export const isLoading = signal(true);
+/** There are more than are shown. */
+export const isCut = signal(false);
+export const failure = signal<Failure | undefined>(undefined);
+
+export const sandboxes = (): Sandbox[] => [...byId.values()];
+export const sandbox = (id: string): Sandbox | undefined => byId.get(id);
+
+let stop: AbortController | undefined;
+const wanted = new Set<string>();
+let timer: ReturnType<typeof setTimeout> | undefined;
+let loadedAt = 0;
+
+/** Reads all again. */
+export async function loadCensus(): Promise<void> {
+  stop?.abort();
+  const own = new AbortController();
+  stop = own;
+  loadedAt = Date.now();
+  try {
+    const { rows, isCut: cut } = await pages<Sandbox>(
+      'sandboxes',
+      {},
+      {
+        most: MOST,
+        signal: own.signal,
+        onPage: (soFar) => isLoading.value && replace(soFar),
+      },
+    );
+    batch(() => {
+      replace(rows);
+      isCut.value = cut;
+      failure.value = undefined;
+    });
+  } catch (error) {
+    if (!own.signal.aborted) failure.value = error as Failure;
+  } finally {
+    if (!own.signal.aborted) isLoading.value = false;
+  }
+}
+
+function replace(rows: readonly Sandbox[]): void {
+  byId.clear();
+  for (const row of rows) byId.set(row.id, row);
+  version.value += 1;
+}
+
+let started = false;
+/** Idempotent. */
+export function startCensus(): void {
+  if (started) return;
+  started = true;
+  onEvent(take);
+  onGap(() => void loadCensus());
+  void loadCensus();
+}
+
+function take({ type, sandbox_id: id }: Event): void {
+  if (id === undefined) return;
+  if (type === 'sandbox.destroyed') {
+    wanted.delete(id);
+    if (byId.delete(id)) version.value += 1;
+    return;
+  }
+  const known = byId.get(id);
+  if (type === 'sandbox.running' && known) {
+    byId.set(id, { ...known, state: 'running' });
+    version.value += 1;
+  } else if (type === 'sandbox.created' || type === 'sandbox.running' || type === 'sandbox.error') want(id);
+}
+
+/** Asks for what an event named, for a few at a time; for many the list is read again. */
+function want(id: string): void {
+  wanted.add(id);
+  if (timer !== undefined) return;
+  timer = setTimeout(
+    () => {
+      timer = undefined;
+      const ids = [...wanted];
+      wanted.clear();
+      if (ids.length > MOST_SINGLE) void loadCensus();
+      else for (const one of ids) void loadOne(one);
+    },
+    wanted.size > MOST_SINGLE ? Math.max(GATHER_MS, MOST_PAUSE_MS - (Date.now() - loadedAt)) : GATHER_MS,
+  );
+}
+
+/** Reads one sandbox again. */
+export async function loadOne(id: string): Promise<void> {
+  try {
+    const found = await get<Sandbox>(`sandboxes/${id}`);
+    if (found.ended_at === undefined) byId.set(id, found);
+    else byId.delete(id);
+    version.value += 1;
+  } catch (error) {
+    if (error instanceof Failure && error.status === 404 && byId.delete(id)) version.value += 1;
+  }
+}

@@ -1,0 +1,30 @@
+// Keys that go to screens: g and a letter, / for the filter. They are off in fields and in the terminal.
+import { go } from './router.ts';
+
+const GO: Record<string, string> = {
+  ...{ o: '', s: 'sandboxes', t: 'templates', i: 'images', e: 'events', w: 'workers', p: 'providers' },
+  ...{ a: 'audit', k: 'keys', q: 'owners', d: 'docs' },
+};
+const WAIT_MS = 1500;
+
+export function startShortcuts(): void {
+  let goAt = 0;
+  addEventListener('keydown', (event) => {
+    const target = event.target as HTMLElement;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      target.closest('input, textarea, select, dialog, .xterm')
+    )
+      return;
+    if (event.key === '/') {
+      event.preventDefault();
+      document.getElementById('filter')?.focus();
+    } else if (event.key === 'g') goAt = Date.now();
+    else if (Date.now() - goAt < WAIT_MS && GO[event.key] !== undefined) {
+      goAt = 0;
+      go(GO[event.key] ?? '');
+    }
+  });
+}

@@ -1,0 +1,154 @@
+// Dialogs: a form of a few fields that ends in a call, and a question before something is lost.
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Failed } from './load.tsx';
+
+export interface Field {
+  name: string;
+  label: string;
+  kind?: 'text' | 'number' | 'area' | 'check' | 'password';
+  options?: readonly string[];
+  value?: string;
+  hint?: string;
+  required?: boolean;
+}
+
+export interface DialogProps {
+  title: string;
+  /** What is lost, or what happens. */
+  text?: string;
+  fields?: readonly Field[];
+  action: string;
+  danger?: boolean;
+  /** What has to be typed before the action is possible. */
+  confirm?: string;
+  run(values: Record<string, string>): Promise<unknown>;
+  onClose(): void;
+}
+
+export function Dialog({
+  title,
+  text,
+  fields = [],
+  action,
+  danger,
+  confirm,
+  run,
+  onClose,
+}: DialogProps): JSX.Element {
+  const box = useRef<HTMLDialogElement>(null);
+  const [failure, setFailure] = useState<Error | undefined>();
+  const [busy, setBusy] = useState(false);
+  const [typed, setTyped] = useState('');
+  useEffect(() => {
+    const from = document.activeElement as HTMLElement | null;
+    box.current?.showModal();
+    return () => from?.focus();
+  }, []);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      await run(Object.fromEntries(new FormData(event.target as HTMLFormElement)) as Record<string, string>);
+      onClose();
+    } catch (error) {
+      setFailure(error as Error);
+      setBusy(false);
+    }
+  };
+  return (
+    <dialog ref={box} aria-labelledby="dialog-title" onCancel={onClose} onClose={onClose}>
+      <form onSubmit={submit}>
+        <h2 id="dialog-title">{title}</h2>
+        {text && <p>{text}</p>}
+        {fields.map((field) => (
+          <FieldRow key={field.name} field={field} />
+        ))}
+        {confirm !== undefined && (
+          <label class="field">
+            <span>Type {confirm} to confirm</span>
+            <input
+              value={typed}
+              autoComplete="off"
+              onInput={(event) => setTyped(event.currentTarget.value)}
+            />
+          </label>
+        )}
+        {failure && <Failed failure={failure} />}
+        <p class="buttons">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            class={danger ? 'danger' : 'primary'}
+            disabled={busy || (confirm !== undefined && typed !== confirm)}
+          >
+            {busy ? 'Working …' : action}
+          </button>
+        </p>
+      </form>
+    </dialog>
+  );
+}
+
+export function FieldRow({ field }: { field: Field }): JSX.Element {
+  const { name, label, kind = 'text', options, value = '', hint, required = false } = field;
+  const common = { name, required, ...(hint && { 'aria-describedby': `${name}-hint` }) };
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: one of the three controls is inside.
+    <label class={kind === 'check' ? 'field check' : 'field'}>
+      <span>{label}</span>
+      {options ? (
+        <select {...common} defaultValue={value}>
+          {options.map((option) => (
+            <option key={option} value={option} selected={option === value}>
+              {option || 'default'}
+            </option>
+          ))}
+        </select>
+      ) : kind === 'area' ? (
+        <textarea {...common} rows={5} defaultValue={value} spellcheck={false} />
+      ) : kind === 'check' ? (
+        <input type="checkbox" {...common} defaultChecked={value === 'on'} />
+      ) : (
+        <input
+          {...({ type: kind } as object)}
+          {...common}
+          defaultValue={value}
+          autoComplete="off"
+          spellcheck={false}
+        />
+      )}
+      {hint && (
+        <small id={`${name}-hint`} class="hint">
+          {hint}
+        </small>
+      )}
+    </label>
+  );
+}
+
+/** `a=b` in each line. Throws for a line without an equals sign. */
+export function pairsOf(text: string): Record<string, string> {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf('=');
+      if (at < 1) throw new Error(`Write name=value in each line: ${line}`);
+      return [line.slice(0, at).trim(), line.slice(at + 1)];
+    }),
+  );
+}
+
+/** Leaves out what is empty; numbers for the names in `numbers`. */
+export function filled(
+  values: Record<string, string>,
+  numbers: readonly string[] = [],
+): Record<string, unknown> {
+  const given = Object.entries(values).filter(([, value]) => value.trim() !== '');
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, numbers.includes(name) ? Number(value) : value]),
+  );
+}

@@ -1,0 +1,112 @@
+// The frame of a screen, and the screen that is a list of an answer.
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import { place, setQuery } from '../app/router.ts';
+import { Show, useGet } from './load.tsx';
+import { type Column, Table } from './table.tsx';
+
+export function Screen({
+  title,
+  actions,
+  children,
+}: {
+  title: string;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  useEffect(() => {
+    document.title = `${title} · svc`;
+  }, [title]);
+  return (
+    <>
+      <header class="screen-head">
+        <h1>{title}</h1>
+        <div class="buttons">{actions}</div>
+      </header>
+      {children}
+    </>
+  );
+}
+
+export interface ListProps<T> {
+  path: string;
+  query?: Record<string, string | number | undefined>;
+  label: string;
+  columns: readonly Column<T>[];
+  keyOf(row: T): string;
+  onOpen?(row: T): void;
+  empty: ComponentChildren;
+  /** ms. */
+  every?: number;
+  /** Changes when the list has to be read again. */
+  stamp?: number;
+}
+
+/** A list that one call answers, with a filter over what is shown. */
+export function List<T extends object>({
+  path,
+  query,
+  every = 5000,
+  empty,
+  stamp,
+  ...table
+}: ListProps<T>): JSX.Element {
+  const loaded = useGet<T[]>(path, query, every);
+  useEffect(() => {
+    if (stamp) loaded.again();
+  }, [stamp]);
+  const filter = place.value.query.get('q') ?? '';
+  const rows = useMemo(() => matching(loaded.data ?? [], filter), [loaded.data, filter]);
+  return (
+    <>
+      <Filter />
+      <Show of={loaded}>
+        {(data) => (
+          <Table
+            {...table}
+            rows={rows}
+            sort={place.value.query.get('sort') ?? ''}
+            onSort={(sort) => setQuery({ sort })}
+            empty={data.length > 0 ? <p>Nothing matches the filter.</p> : empty}
+          />
+        )}
+      </Show>
+    </>
+  );
+}
+
+export function Filter({ children }: { children?: ComponentChildren }): JSX.Element {
+  return (
+    <search class="filters">
+      <label>
+        <span class="visually-hidden">Filter</span>
+        <input
+          type="search"
+          id="filter"
+          placeholder="Filter"
+          value={place.value.query.get('q') ?? ''}
+          onInput={(event) => setQuery({ q: event.currentTarget.value })}
+        />
+      </label>
+      {children}
+    </search>
+  );
+}
+
+function matching<T extends object>(rows: readonly T[], filter: string): readonly T[] {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return rows;
+  return rows.filter((row) => {
+    const text = JSON.stringify(row).toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+export function Card({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,212 @@
+// A table of any length: above 200 rows only those in sight exist. Rows are reached by keys, heads sort, and readers are told how
+// many rows there are.
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+
+const ROW = 36;
+const OVERSCAN = 10;
+const MOST_PLAIN = 200;
+
+export interface Column<T> {
+  id: string;
+  title: string;
+  /** Of CSS grid; 1fr unless given. */
+  width?: string;
+  /** What rows are sorted by; absent: the column does not sort. */
+  value?(row: T): string | number | undefined;
+  cell(row: T): ComponentChildren;
+}
+
+export interface TableProps<T> {
+  label: string;
+  rows: readonly T[];
+  columns: readonly Column<T>[];
+  keyOf(row: T): string;
+  onOpen?(row: T): void;
+  sort?: string | undefined;
+  onSort?(sort: string): void;
+  empty?: ComponentChildren;
+}
+
+interface View {
+  first: number;
+  last: number;
+}
+
+export function Table<T>({
+  label,
+  rows,
+  columns,
+  keyOf,
+  onOpen,
+  empty,
+  ...props
+}: TableProps<T>): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const [ownSort, setOwnSort] = useState(props.sort ?? '');
+  const sort = props.sort ?? ownSort;
+  const setSort = props.onSort ?? setOwnSort;
+  const sorted = useMemo(() => sortedBy(rows, columns, sort), [rows, columns, sort]);
+  const [focused, setFocused] = useState<string | undefined>(undefined);
+  const view = useView(box, sorted.length);
+  const template = columns.map(({ width = 'minmax(6rem, 1fr)' }) => width).join(' ');
+  const focusAt = Math.max(
+    0,
+    sorted.findIndex((row) => keyOf(row) === focused),
+  );
+  const focusRow = (index: number) => {
+    const row = sorted[Math.max(0, Math.min(sorted.length - 1, index))];
+    if (row === undefined || !box.current) return;
+    setFocused(keyOf(row));
+    reveal(box.current, sorted.indexOf(row));
+    requestAnimationFrame(() =>
+      box.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(keyOf(row))}"]`)?.focus(),
+    );
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = STEPS[event.key];
+    const target = event.target as HTMLElement;
+    if (target.dataset.key === undefined) return;
+    const row = sorted[focusAt];
+    if (event.key === 'Enter' && row !== undefined) onOpen?.(row);
+    else if (step !== undefined) {
+      event.preventDefault();
+      focusRow(Number.isFinite(step) ? focusAt + step : step > 0 ? sorted.length - 1 : 0);
+    }
+  };
+  if (rows.length === 0 && empty !== undefined) return <div class="empty">{empty}</div>;
+  const shown = sorted.slice(view.first, view.last);
+  return (
+    <div class="scroll" ref={box}>
+      <div
+        role="grid"
+        class="grid"
+        aria-label={label}
+        aria-rowcount={sorted.length + 1}
+        style={{ '--columns': template }}
+        onKeyDown={onKeyDown}
+      >
+        <div role="rowgroup" class="grid-head">
+          <div role="row" class="row" aria-rowindex={1}>
+            {columns.map((column) => (
+              <Head key={column.id} column={column} sort={sort} setSort={setSort} />
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" class="grid-body" style={{ height: `${sorted.length * ROW}px` }}>
+          {shown.map((row, at) => {
+            const index = view.first + at;
+            const key = keyOf(row);
+            return (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the grid has the keys of all rows.
+              <div
+                role="row"
+                key={key}
+                data-key={key}
+                class={onOpen ? 'row opens' : 'row'}
+                tabIndex={index === focusAt || (focusAt < view.first && at === 0) ? 0 : -1}
+                aria-rowindex={index + 2}
+                style={{ transform: `translateY(${index * ROW}px)` }}
+                onFocus={() => setFocused(key)}
+                onClick={(event) => isPlainClick(event) && onOpen?.(row)}
+              >
+                {columns.map((column) => (
+                  <div role="gridcell" key={column.id}>
+                    {column.cell(row)}
+                  </div>
+                ))}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+const STEPS: Record<string, number> = {
+  ...{ ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 15, PageUp: -15 },
+  ...{ Home: Number.NEGATIVE_INFINITY, End: Number.POSITIVE_INFINITY },
+};
+
+const isPlainClick = ({ target }: Event) => (target as Element).closest('a, button, input, label') === null;
+
+function Head<T>({
+  column: { id, title, value },
+  sort,
+  setSort,
+}: {
+  column: Column<T>;
+  sort: string;
+  setSort(sort: string): void;
+}): JSX.Element {
+  if (!value) return <div role="columnheader">{title}</div>;
+  const [name, isDown] = [sort.replace(/^-/, ''), sort.startsWith('-')];
+  const isSorted = name === id;
+  const order = isSorted ? (isDown ? 'descending' : 'ascending') : 'none';
+  return (
+    <div role="columnheader" aria-sort={order}>
+      <button type="button" class="head" onClick={() => setSort(isSorted && !isDown ? `-${id}` : id)}>
+        {title}
+        <span aria-hidden="true">{isSorted ? (isDown ? ' ▾' : ' ▴') : ''}</span>
+      </button>
+    </div>
+  );
+}
+
+function sortedBy<T>(rows: readonly T[], columns: readonly Column<T>[], sort: string): readonly T[] {
+  const name = sort.replace(/^-/, '');
+  const value = columns.find(({ id }) => id === name)?.value;
+  if (!value) return rows;
+  const sign = sort.startsWith('-') ? -1 : 1;
+  const keyed = rows.map((row): [string | number, T] => [value(row) ?? '', row]);
+  keyed.sort(([a], [b]) => (a < b ? -sign : a > b ? sign : 0));
+  return keyed.map(([, row]) => row);
+}
+
+/** The rows that exist at the place to which one has scrolled. */
+function useView(box: { current: HTMLDivElement | null }, count: number): View {
+  const [view, setView] = useState<View>({ first: 0, last: MOST_PLAIN });
+  const all = count <= MOST_PLAIN;
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element || all) return undefined;
+    let frame = 0;
+    const look = () => {
+      frame = 0;
+      const first = Math.max(0, Math.floor(element.scrollTop / ROW) - OVERSCAN);
+      const last = Math.min(count, Math.ceil((element.scrollTop + element.clientHeight) / ROW) + OVERSCAN);
+      setView((now) => (now.first === first && now.last === last ? now : { first, last }));
+    };
+    const soon = () => {
+      frame ||= requestAnimationFrame(look);
+    };
+    look();
+    element.addEventListener('scroll', soon, { passive: true });
+    addEventListener('resize', soon);
+    return () => {
+      cancelAnimationFrame(frame);
+      element.removeEventListener('scroll', soon);
+      removeEventListener('resize', soon);
+    };
+  }, [all, count]);
+  return all ? { first: 0, last: count } : view;
+}
+
+function reveal(box: HTMLElement, index: number): void {
+  const [top, height] = [index * ROW, box.clientHeight - 2 * ROW];
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (top > box.scrollTop + height) box.scrollTop = top - height;
+}
+
+/** Calls `tick` every `ms` while the page is seen. */
+export function useEvery(ms: number, tick: () => void): void {
+  const latest = useRef(tick);
+  latest.current = tick;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) latest.current();
+    }, ms);
+    return () => clearInterval(timer);
+  }, [ms]);
+}

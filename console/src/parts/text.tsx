@@ -1,0 +1,102 @@
+// Small parts that show values. What guests wrote is only ever a text node, with control and direction characters made visible.
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { href } from '../app/router.ts';
+import { now } from './now.ts';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Text of a guest: characters that hide or turn other text are shown as their number. */
+export const shown = (text: string): string =>
+  text.replace(HIDDEN, (char) => `⟨${char.charCodeAt(0).toString(16).padStart(4, '0')}⟩`);
+
+export function Link({ to, children }: { to: string; children: ComponentChildren }): JSX.Element {
+  return <a href={href(to)}>{children}</a>;
+}
+
+const WORDS: Record<string, string> = {
+  ...{ running: 'good', online: 'good', healthy: 'good', active: 'good', allowed: 'good', ready: 'good' },
+  ...{ creating: 'busy', draining: 'busy', queued: 'busy', degraded: 'busy', allow: 'good' },
+  ...{ error: 'bad', unhealthy: 'bad', offline: 'bad', denied: 'bad', failed: 'bad', deny: 'bad' },
+};
+const MARKS: Record<string, string> = { good: '●', busy: '◐', bad: '▲', none: '○' };
+
+/** A state is never a colour alone. */
+export function State({ of: word }: { of: string }): JSX.Element {
+  const kind = WORDS[word] ?? 'none';
+  return (
+    <span class={`state ${kind}`}>
+      <span aria-hidden="true">{MARKS[kind]}</span> {word}
+    </span>
+  );
+}
+
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+];
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'short' });
+
+/** Relative to now, with the full time as its title. */
+export function Time({ at }: { at: string | undefined }): JSX.Element {
+  if (at === undefined) return <span class="none">never</span>;
+  const seconds = (Date.parse(at) - now.value) / 1000;
+  const [unit, size] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? ['second', 1];
+  return (
+    <time dateTime={at} title={at}>
+      {relative.format(Math.round(seconds / size), unit)}
+    </time>
+  );
+}
+
+const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+/** Bytes. */
+export function sizeText(bytes: number): string {
+  let [value, at] = [bytes, 0];
+  for (; value >= 1024 && at < SIZES.length - 1; at += 1) value /= 1024;
+  return `${value >= 100 || at === 0 ? Math.round(value) : value.toFixed(1)} ${SIZES[at]}`;
+}
+
+export function Copy({ text, label = 'Copy' }: { text: string; label?: string }): JSX.Element {
+  const [done, setDone] = useState(false);
+  const copy = () => void navigator.clipboard?.writeText(text).then(() => setDone(true));
+  return (
+    <button type="button" class="small" onClick={copy}>
+      {done ? 'Copied' : label}
+    </button>
+  );
+}
+
+/** Names and values of an answer, in its own order; what holds more than a value is shown as JSON. */
+export function Facts({ of: facts, except = [] }: { of: object; except?: readonly string[] }): JSX.Element {
+  const entries = Object.entries(facts).filter(
+    ([name, value]) => value !== undefined && !except.includes(name),
+  );
+  return (
+    <dl class="facts">
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name.replaceAll('_', ' ')}</dt>
+          <dd>{textOf(name, value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function textOf(name: string, value: unknown): ComponentChildren {
+  if (typeof value === 'string' && /(?:_at|_until|timestamp|heartbeat)$/.test(name))
+    return <Time at={value} />;
+  if (value === null || value === '') return <span class="none">none</span>;
+  if (Array.isArray(value) && value.every((one) => typeof one !== 'object'))
+    return shown(value.join(', ')) || 'none';
+  if (typeof value === 'object') return <pre>{shown2(JSON.stringify(value, null, 2))}</pre>;
+  return shown(String(value));
+}
+
+/** The same for text of several lines. */
+export const shown2 = (text: string): string => text.split('\n').map(shown).join('\n');

@@ -1,0 +1,44 @@
+// Events as rows, the newest first.
+import type { ComponentChildren, JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { Event } from '../../../src/schema/event.ts';
+import { type Column, Table } from '../parts/table.tsx';
+import { Link, shown, Time } from '../parts/text.tsx';
+
+const COLUMNS: readonly Column<Event>[] = [
+  { id: 'time', title: 'Time', width: '8rem', cell: ({ timestamp }) => <Time at={timestamp} /> },
+  { id: 'type', title: 'Event', width: '11rem', value: ({ type }) => type, cell: ({ type }) => type },
+  {
+    id: 'sandbox',
+    title: 'Sandbox',
+    width: '11rem',
+    value: ({ sandbox_id }) => sandbox_id,
+    cell: ({ sandbox_id }) => sandbox_id && <Link to={`sandboxes/${sandbox_id}`}>{sandbox_id}</Link>,
+  },
+  {
+    id: 'owner',
+    title: 'Owner',
+    value: ({ owner_id }) => owner_id,
+    cell: ({ owner_id = '' }) => shown(owner_id),
+  },
+  { id: 'actor', title: 'Actor', value: ({ actor }) => actor, cell: ({ actor = '' }) => shown(actor) },
+  {
+    id: 'data',
+    title: 'Details',
+    width: 'minmax(14rem, 3fr)',
+    cell: ({ data }) => (
+      <span title={data && JSON.stringify(data, null, 2)}>{data ? shown(JSON.stringify(data)) : ''}</span>
+    ),
+  },
+];
+
+export function EventTable({
+  events,
+  empty,
+}: {
+  events: readonly Event[];
+  empty: ComponentChildren;
+}): JSX.Element {
+  const rows = useMemo(() => events.toReversed(), [events]);
+  return <Table label="Events" rows={rows} columns={COLUMNS} keyOf={({ id }) => String(id)} empty={empty} />;
+}

@@ -1,0 +1,204 @@
+// What runs, what is ill, and what failed last.
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Event } from '../../../src/schema/event.ts';
+import type { ProviderItem as Provider } from '../../../src/schema/provider.ts';
+import type { Health } from '../../../src/schema/system.ts';
+import * as census from '../app/census.ts';
+import { href } from '../app/router.ts';
+import { identity } from '../app/session.ts';
+import { onEvent } from '../app/stream.ts';
+import { Show, useGet } from '../parts/load.tsx';
+import { Card, Screen } from '../parts/screen.tsx';
+import { Copy, Link, State, shown, sizeText, Time } from '../parts/text.tsx';
+
+interface Numbers {
+  process: { uptime_seconds: number; resident_memory_bytes: number };
+  store: { status: string; latency_ms: number };
+  scheduler: { spawn_queue_depth: number; max_spawn_queue: number };
+  workers: { total: number; stale: number; by_status: Record<string, number> };
+}
+
+const FAILURES = 'operation.failed,provider.failed,sandbox.error,image.failed,resource.limit';
+const MOST_FAILURES = 10;
+
+export function Overview(): JSX.Element {
+  const who = identity();
+  const numbers = useGet<Numbers>('metrics', {}, 10_000);
+  const providers = useGet<Provider[]>('providers', {}, 10_000);
+  const health = useGet<Health>('health', {}, 10_000);
+  const counts = countStates();
+  if (!census.isLoading.value && counts.total === 0 && census.failure.value === undefined) return <First />;
+  return (
+    <Screen
+      title="Overview"
+      actions={
+        <a class="button primary" href={href('spawn')}>
+          New sandbox
+        </a>
+      }
+    >
+      <div class="figures">
+        <Figure value={counts.running} title="running" to="sandboxes?state=running" />
+        <Figure value={counts.creating} title="creating" to="sandboxes?state=creating" />
+        <Figure value={counts.unhealthy} title="unhealthy" to="sandboxes?state=unhealthy" />
+        <Figure
+          value={numbers.data?.scheduler.spawn_queue_depth}
+          title={`waiting of ${numbers.data?.scheduler.max_spawn_queue ?? '…'}`}
+        />
+        <Figure value={numbers.data?.workers.total} title="workers" to="workers" />
+      </div>
+      <div class="cards">
+        <Card title="Providers">
+          <Show of={providers}>
+            {(rows) => (
+              <ul class="plain">
+                {rows.map(({ name, healthy, error }) => (
+                  <li key={name}>
+                    <Link to={`providers/${name}`}>{name}</Link>{' '}
+                    <State of={healthy ? 'healthy' : 'unhealthy'} />
+                    {error && <div class="hint">{shown(error)}</div>}
+                  </li>
+                ))}
+              </ul>
+            )}
+          </Show>
+        </Card>
+        <Card title="Service">
+          <Show of={health}>
+            {({ status, warnings = [] }) => (
+              <>
+                <p>
+                  <State of={status} />
+                </p>
+                {warnings.map((warning) => (
+                  <p key={warning} class="hint">
+                    {warning}
+                  </p>
+                ))}
+              </>
+            )}
+          </Show>
+          {numbers.data && (
+            <p>
+              Version {who?.version}, memory {sizeText(numbers.data.process.resident_memory_bytes)}, database{' '}
+              {numbers.data.store.status} in {numbers.data.store.latency_ms.toFixed(1)} ms
+            </p>
+          )}
+        </Card>
+        <Owners />
+        <Failures />
+      </div>
+    </Screen>
+  );
+}
+
+function countStates() {
+  void census.version.value;
+  const counts = { total: 0, running: 0, creating: 0, unhealthy: 0 };
+  for (const { state } of census.sandboxes()) {
+    counts.total += 1;
+    if (state in counts) counts[state as keyof typeof counts] += 1;
+  }
+  return counts;
+}
+
+function Figure({
+  value,
+  title,
+  to,
+}: {
+  value: number | undefined;
+  title: string;
+  to?: string;
+}): JSX.Element {
+  const inner = (
+    <>
+      <strong>{value ?? '…'}</strong> <span>{title}</span>
+    </>
+  );
+  if (to === undefined) return <div class="figure">{inner}</div>;
+  const [path = '', query = ''] = to.split('?');
+  const [name = '', text] = query.split('=');
+  return (
+    <a class="figure" href={href(path, text === undefined ? {} : { [name]: text })}>
+      {inner}
+    </a>
+  );
+}
+
+/** Owners with the most sandboxes. */
+function Owners(): JSX.Element {
+  void census.version.value;
+  const counts = new Map<string, number>();
+  for (const { owner_id = 'no owner' } of census.sandboxes())
+    counts.set(owner_id, (counts.get(owner_id) ?? 0) + 1);
+  const top = [...counts].sort(([, a], [, b]) => b - a).slice(0, 10);
+  const most = top[0]?.[1] ?? 1;
+  return (
+    <Card title="Owners with the most sandboxes">
+      <ul class="bars">
+        {top.map(([owner, count]) => (
+          <li key={owner}>
+            <a href={href('sandboxes', { q: owner === 'no owner' ? '' : owner })}>{shown(owner)}</a>
+            <meter aria-label={`Sandboxes of ${owner}`} min={0} max={most} value={count} />
+            <span>{count}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Failures(): JSX.Element {
+  const [live, setLive] = useState<Event[]>([]);
+  const wanted = FAILURES.split(',');
+  useEffect(
+    () =>
+      onEvent((event) => {
+        if (wanted.includes(event.type)) setLive((now) => [event, ...now].slice(0, MOST_FAILURES));
+      }),
+    [],
+  );
+  return (
+    <Card title="Failures since this page was opened">
+      {live.length === 0 ? (
+        <p class="hint">None so far. Earlier ones are under Events.</p>
+      ) : (
+        <ul class="plain">
+          {live.map(({ id, type, timestamp, sandbox_id, data }) => (
+            <li key={id}>
+              <Time at={timestamp} /> {type}{' '}
+              {sandbox_id && <Link to={`sandboxes/${sandbox_id}`}>{sandbox_id}</Link>}
+              <div class="hint">{shown(String(data?.message ?? data?.error ?? ''))}</div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+const COMMANDS = ['svc sandbox create', "svc sandbox run -- sh -c 'echo hello'", 'svc sandbox list'];
+
+function First(): JSX.Element {
+  return (
+    <Screen
+      title="Overview"
+      actions={
+        <a class="button primary" href={href('spawn')}>
+          New sandbox
+        </a>
+      }
+    >
+      <p>No sandbox runs. Start one here, or with a command:</p>
+      <ul class="plain">
+        {COMMANDS.map((command) => (
+          <li key={command}>
+            <code>{command}</code> <Copy text={command} />
+          </li>
+        ))}
+      </ul>
+    </Screen>
+  );
+}

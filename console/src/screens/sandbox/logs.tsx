@@ -1,0 +1,74 @@
+// What the sandbox wrote to its console, live. Following stops while one has scrolled up.
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { LogLine } from '../../../../src/schema/exec.ts';
+import { call } from '../../api/call.ts';
+import { linesOf } from '../../api/lines.ts';
+import { Failed } from '../../parts/load.tsx';
+import { LogBox } from '../../parts/log-box.tsx';
+import { save } from '../../parts/save.ts';
+import { shown } from '../../parts/text.tsx';
+import type { TabProps } from './sandbox.tsx';
+
+const MOST = 10_000;
+const PAINT_MS = 200;
+
+export function Logs({ id }: TabProps): JSX.Element {
+  const [lines, setLines] = useState<string[]>([]);
+  const [failure, setFailure] = useState<Error | undefined>();
+  const [filter, setFilter] = useState('');
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const stop = new AbortController();
+    let fresh: string[] = [];
+    const paint = setInterval(() => {
+      if (fresh.length === 0) return;
+      const more = fresh;
+      fresh = [];
+      setLines((now) => [...now, ...more].slice(-MOST));
+    }, PAINT_MS);
+    const read = async () => {
+      const query = { follow: true, lines: 1000 };
+      for await (const line of linesOf(
+        await call('GET', `sandboxes/${id}/logs`, { query, signal: stop.signal }),
+      )) {
+        const { line: text } = JSON.parse(line || '{}') as Partial<LogLine>;
+        if (text !== undefined) fresh = [...fresh, text].slice(-MOST);
+      }
+    };
+    read().catch((error) => !stop.signal.aborted && setFailure(error as Error));
+    return () => {
+      stop.abort();
+      clearInterval(paint);
+    };
+  }, [id]);
+  useEffect(() => {
+    const element = box.current;
+    if (element && element.scrollHeight - element.scrollTop - element.clientHeight < 200)
+      element.scrollTop = element.scrollHeight;
+  }, [lines]);
+  const found = filter === '' ? lines : lines.filter((line) => line.includes(filter));
+  return (
+    <>
+      <div class="filters">
+        <label>
+          <span class="visually-hidden">Lines with this text</span>
+          <input
+            type="search"
+            placeholder="Lines with this text"
+            onInput={(event) => setFilter(event.currentTarget.value)}
+          />
+        </label>
+        <button type="button" onClick={() => save(`${id}.log`, new Blob([`${lines.join('\n')}\n`]))}>
+          Download
+        </button>
+      </div>
+      {failure && <Failed failure={failure} />}
+      <LogBox
+        label="Log"
+        box={box}
+        text={found.length === 0 ? 'Nothing yet.' : found.map(shown).join('\n')}
+      />
+    </>
+  );
+}

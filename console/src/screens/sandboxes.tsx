@@ -1,0 +1,185 @@
+// All sandboxes that are alive, up to 10,000, live. Filters and the order are in the address.
+import type { JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { Sandbox } from '../../../src/schema/sandbox.ts';
+import { call } from '../api/call.ts';
+import * as census from '../app/census.ts';
+import { go, href, place, setQuery } from '../app/router.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { Failed } from '../parts/load.tsx';
+import { Filter, Screen } from '../parts/screen.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Link, State, shown, Time } from '../parts/text.tsx';
+
+const STATES = ['', 'creating', 'running', 'unhealthy', 'destroying', 'error'];
+
+const COLUMNS: readonly Column<Sandbox>[] = [
+  {
+    id: 'state',
+    title: 'State',
+    width: '8rem',
+    value: ({ state }) => state,
+    cell: ({ state }) => <State of={state} />,
+  },
+  {
+    id: 'id',
+    title: 'Sandbox',
+    width: '11rem',
+    value: ({ id }) => id,
+    cell: ({ id }) => <Link to={`sandboxes/${id}`}>{id}</Link>,
+  },
+  {
+    id: 'owner',
+    title: 'Owner',
+    value: ({ owner_id }) => owner_id,
+    cell: ({ owner_id = '' }) => shown(owner_id),
+  },
+  {
+    id: 'image',
+    title: 'Template or image',
+    width: 'minmax(9rem, 1.5fr)',
+    value: ({ template, image }) => template ?? image,
+    cell: ({ template, image }) => shown(template ?? image),
+  },
+  {
+    id: 'provider',
+    title: 'Provider',
+    width: '7rem',
+    value: ({ provider }) => provider,
+    cell: ({ provider }) => provider,
+  },
+  {
+    id: 'worker',
+    title: 'Worker',
+    width: '7rem',
+    value: ({ worker_id }) => worker_id,
+    cell: ({ worker_id }) => shown(worker_id),
+  },
+  {
+    id: 'memory',
+    title: 'Memory',
+    width: '6rem',
+    value: ({ memory_mb }) => memory_mb,
+    cell: ({ memory_mb }) => `${memory_mb} MiB`,
+  },
+  {
+    id: 'age',
+    title: 'Created',
+    width: '8rem',
+    value: ({ created_at }) => created_at,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
+  {
+    id: 'expires',
+    title: 'Expires',
+    width: '8rem',
+    value: ({ expires_at }) => expires_at,
+    cell: ({ expires_at }) => <Time at={expires_at} />,
+  },
+  {
+    id: 'labels',
+    title: 'Labels',
+    width: 'minmax(8rem, 2fr)',
+    cell: ({ metadata }) =>
+      shown(
+        Object.entries(metadata)
+          .map(([name, value]) => `${name}=${value}`)
+          .join(' '),
+      ),
+  },
+];
+
+export function SandboxList(): JSX.Element {
+  const { query } = place.value;
+  const [pruning, setPruning] = useState(false);
+  const version = census.version.value;
+  const [filter, state] = [query.get('q') ?? '', query.get('state') ?? ''];
+  const rows = useMemo(() => matching(filter, state), [version, filter, state]);
+  const actions = (
+    <>
+      <button type="button" onClick={() => setPruning(true)}>
+        End expired
+      </button>
+      <a class="button primary" href={href('spawn')}>
+        New sandbox
+      </a>
+    </>
+  );
+  return (
+    <Screen title="Sandboxes" actions={actions}>
+      <Filter>
+        <label>
+          <span class="visually-hidden">State</span>
+          <select value={state} onChange={(event) => setQuery({ state: event.currentTarget.value })}>
+            {STATES.map((name) => (
+              <option key={name} value={name}>
+                {name || 'every state'}
+              </option>
+            ))}
+          </select>
+        </label>
+        <span role="status">
+          {rows.length.toLocaleString('en')} sandboxes
+          {census.isCut.value && ` of more than ${census.MOST.toLocaleString('en')}: not all are shown`}
+        </span>
+      </Filter>
+      {census.failure.value && (
+        <Failed failure={census.failure.value} again={() => void census.loadCensus()} />
+      )}
+      {census.isLoading.value && rows.length === 0 ? (
+        <p class="loading">Loading …</p>
+      ) : (
+        <Table
+          label="Sandboxes"
+          rows={rows}
+          columns={COLUMNS}
+          keyOf={({ id }) => id}
+          onOpen={({ id }) => go(`sandboxes/${id}`)}
+          sort={query.get('sort') ?? '-age'}
+          onSort={(sort) => setQuery({ sort })}
+          empty={<Empty isFiltered={filter !== '' || state !== ''} />}
+        />
+      )}
+      {pruning && (
+        <Dialog
+          title="End expired sandboxes"
+          text="Ends every sandbox whose time is over. Their files are lost."
+          action="End expired"
+          danger
+          run={() => call('POST', 'sandboxes/prune')}
+          onClose={() => setPruning(false)}
+        />
+      )}
+    </Screen>
+  );
+}
+
+function Empty({ isFiltered }: { isFiltered: boolean }): JSX.Element {
+  if (isFiltered)
+    return (
+      <p>
+        No sandbox matches.{' '}
+        <button type="button" onClick={() => setQuery({ q: undefined, state: undefined })}>
+          Clear the filter
+        </button>
+      </p>
+    );
+  return (
+    <p>
+      No sandbox runs. <Link to="spawn">Start one</Link>, or use <code>svc sandbox create</code>.
+    </p>
+  );
+}
+
+/** Every word of the filter is in the id, the owner, the image, the place or a label. */
+function matching(filter: string, state: string): Sandbox[] {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  return census.sandboxes().filter((sandbox) => {
+    if (state !== '' && sandbox.state !== state) return false;
+    if (words.length === 0) return true;
+    const { id, owner_id = '', image, template = '', provider, worker_id, metadata } = sandbox;
+    const labels = Object.entries(metadata).map(([name, value]) => `${name}=${value}`);
+    const text = [id, owner_id, image, template, provider, worker_id, ...labels].join(' ').toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
