@@ -1,0 +1,380 @@
+// The console in Chromium against a real server: login, every screen in both colours and two widths, a sandbox from its start to its
+// end, and what must never happen. One server for all. `SVC_TEST_PICTURES=docs/images` takes the pictures of docs/console.md.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { Client } from '../../src/client/client.ts';
+import type { Sandbox } from '../../src/schema/sandbox.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
+import { describeWith } from '../support/requires.ts';
+import { type Browser, startBrowser } from '../support/servers/browser.ts';
+import { type ConsolePage, NARROW, openConsole, WIDE } from '../support/servers/console-page.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { until } from '../support/until.ts';
+
+const API_KEY = 'api-key-0123456789abcdef0123456789abcdef';
+const ADMIN_KEY = 'admin-key-0123456789abcdef0123456789abcdef';
+
+const ENV = {
+  SVC_AUTH_ENABLED: 'true',
+  SVC_AUTH_API_KEY: API_KEY,
+  SVC_AUTH_ADMIN_API_KEY: ADMIN_KEY,
+  SVC_CONSOLE_LABEL: 'staging',
+  SVC_CONSOLE_LABEL_COLOUR: 'amber',
+};
+
+/** A path, its heading, and the name of its picture. */
+const SCREENS = [
+  ['', 'Overview', 'overview'],
+  ['sandboxes', 'Sandboxes', 'sandboxes'],
+  ['spawn', 'New sandbox', 'spawn'],
+  ['templates', 'Templates', 'templates'],
+  ['templates/python', 'Template python', 'template'],
+  ['images', 'Images', 'images'],
+  ['events', 'Events', 'events'],
+  ['egress', 'Egress', 'egress'],
+  ['owners', 'Owners and quotas', 'owners'],
+  ['providers', 'Providers', 'providers'],
+  ['providers/userspace', 'Provider userspace', 'provider'],
+  ['workers', 'Workers', 'workers'],
+  ['workers/local', 'Worker local', 'worker'],
+  ['replicas', 'Servers', 'servers'],
+  ['audit', 'Audit', 'audit'],
+  ['keys', 'Keys and logins', 'keys'],
+  ['system', 'System', 'system'],
+  ['../docs', 'API explorer', 'explorer'],
+  ['no-such-screen', 'No such screen', 'not-found'],
+] as const;
+const TABS = ['Overview', 'Terminal', 'Files', 'Logs', 'Commands', 'Ports', 'Egress'];
+
+describeWith(['bwrap', 'chromium'], 'the console', () => {
+  let server: TestServer;
+  let client: Client;
+  let browser: Browser;
+  const ids: string[] = [];
+
+  beforeAll(async () => {
+    server = await startServer({ env: ENV });
+    client = new Client({ server: server.url, apiKey: ADMIN_KEY });
+    await client.templates.create({ name: 'python', image: 'host', description: 'Python 3' });
+    await client.quotas.set('ann', { max_sandboxes: 20, max_ttl: '4h' });
+    await client.keys.create({ name: 'ci', owner_id: 'ann' });
+    for (const owner_id of ['ann', 'ann', 'bob']) {
+      const labels = { team: 'search', 'note\u202e': '<b>x</b>' };
+      ids.push((await client.spawn({ owner_id, ttl: '1h', metadata: labels })).id);
+    }
+    await client.exec(ids[0]!, { command: 'echo hello >/workspace/hello.txt; echo hello' });
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    for (const id of ids) await client.destroy(id);
+    expect(remains(server, ids)).toEqual(NOTHING);
+    await client.close();
+    await server.stop();
+    removeHome(server.home);
+  });
+
+  /** Pages that a failed test left would lend their login to the next. */
+  const pages: ConsolePage[] = [];
+  afterEach(async () => {
+    for (const { page } of pages.splice(0)) await page.close();
+  });
+  const open = async (...args: Parameters<typeof openConsole>): Promise<ConsolePage> => {
+    const console = await openConsole(...args);
+    pages.push(console);
+    return console;
+  };
+  const enter = async (
+    options: Parameters<typeof openConsole>[2] = {},
+    key = ADMIN_KEY,
+  ): Promise<ConsolePage> => {
+    const console = await open(browser, `${server.url}/console/`, options);
+    await console.fill('input[name=key]', key);
+    await console.key('Enter');
+    await console.shows('Log out');
+    return console;
+  };
+  /** Nothing that must not happen has happened. */
+  const clean = async ({ wrongs, requests }: ConsolePage) => {
+    expect(await wrongs()).toEqual([]);
+    const { origin, host } = new URL(server.url);
+    expect(
+      requests.filter(
+        (url) => ![origin, `ws://${host}`, 'data:', 'blob:'].some((one) => url.startsWith(one)),
+      ),
+    ).toEqual([]);
+    expect(requests.filter((url) => /svcs_|key-0123/.test(url))).toEqual([]);
+  };
+  const picture = async ({ page }: ConsolePage, name: string) => {
+    const folder = process.env.SVC_TEST_PICTURES;
+    if (folder) writeFileSync(join(folder, `console-${name}.png`), await page.screenshot());
+  };
+
+  it('asks for a key, refuses a wrong one, and keeps the key nowhere', async () => {
+    const console = await open(browser, `${server.url}/console/sandboxes?q=ann`);
+    expect(await console.axe()).toEqual([]);
+    await picture(console, 'login');
+    await console.fill('input[name=key]', 'wrong');
+    await console.key('Enter');
+    await console.shows('The API key is not valid');
+    await console.fill('input[name=key]', ADMIN_KEY);
+    await console.key('Enter');
+    await console.shows('2 sandboxes');
+    const kept = await console.page.evaluate<string>(
+      'JSON.stringify([localStorage, sessionStorage, document.cookie, location.href, document.documentElement.outerHTML])',
+    );
+    expect(kept).not.toContain(ADMIN_KEY);
+    const [local, tab] = JSON.parse(kept) as [object, Record<string, string>];
+    expect(Object.keys(local)).toEqual(['svc.theme']);
+    expect(tab['svc.session']).toMatch(/^svcs_/);
+    await console.click('Log out');
+    await console.shows('Log in to svc');
+    expect(await console.page.evaluate('sessionStorage.length')).toBe(0);
+    await clean(console);
+  });
+
+  for (const dark of [false, true])
+    for (const [name, size] of [
+      ['wide', WIDE],
+      ['narrow', NARROW],
+    ] as const)
+      it(`every screen is accessible, ${dark ? 'dark' : 'light'} and ${name}`, async () => {
+        const console = await enter({ size, dark });
+        const found: string[] = [];
+        const judge = async (where: string, file: string) => {
+          found.push(...(await console.axe()).map((one) => `${where}: ${one}`));
+          const spread = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+          if ((await console.page.evaluate<number>(spread)) > 0) found.push(`${where} scrolls sideways`);
+          if (!dark && size === WIDE) await picture(console, file);
+        };
+        for (const [path, heading, file] of SCREENS) {
+          await console.visit(path, heading);
+          await judge(heading, file);
+        }
+        await console.visit(`sandboxes/${ids[0]}`, ids[0]!);
+        for (const tab of TABS) {
+          await console.click(tab);
+          await judge(`tab ${tab}`, `sandbox-${tab.toLowerCase()}`);
+        }
+        await console.click('End sandbox');
+        await judge('dialog', 'dialog');
+        expect(found).toEqual([]);
+        await clean(console);
+      });
+
+  it('a sandbox from its start to its end, with terminal, files, commands and logs', async () => {
+    const console = await enter();
+    await console.visit('spawn', 'New sandbox');
+    await console.shows('would start now');
+    await console.fill('input[name=owner_id]', 'carol');
+    await console.click('Start sandbox');
+    await console.shows('owner carol');
+    const id = await console.page.evaluate<string>("document.querySelector('h1').textContent");
+    ids.push(id);
+    await console.click('Terminal');
+    await console.shows('Connected.');
+    await console.type(
+      'echo from-the-$((40+2)) | tee /workspace/t.txt; printf "\\033[38;2;255;0;0mred\\033[0m\\n"',
+    );
+    await console.key('Enter');
+    await console.shows('from-the-42');
+    await console.shows('red');
+    await console.click('Files');
+    await console.click('t.txt');
+    const text = "document.querySelector('textarea.editor')?.value";
+    await until('the file is shown', async () => (await console.page.evaluate(text)) === 'from-the-42\n');
+    await console.fill('textarea.editor', 'changed\n');
+    await console.click('Save');
+    await console.shows('Saved.');
+    await console.click('Commands');
+    await console.fill('input[name=command]', 'cat /workspace/t.txt; echo to-the-log >/proc/1/fd/1 || true');
+    await console.key('Enter');
+    await console.shows('changed');
+    await console.click('End sandbox');
+    // The dialog has the focus on what changes nothing; its last button acts.
+    await console.click('End sandbox');
+    await console.shows('New sandbox');
+    await until(
+      'the sandbox has left the list',
+      async () => !(await console.page.evaluate<string>('document.body.innerText')).includes(id),
+    );
+    await clean(console);
+  });
+
+  it('shows what another client does, at once', async () => {
+    const console = await enter();
+    await console.visit('sandboxes', 'Sandboxes');
+    const { id } = await client.spawn({ owner_id: 'dave', ttl: '1h' });
+    ids.push(id);
+    await console.shows(id);
+    await client.destroy(id);
+    await until(
+      'the row is gone',
+      async () => !(await console.page.evaluate<string>('document.body.innerText')).includes(id),
+    );
+    await clean(console);
+  });
+
+  it('text of guests stays text', async () => {
+    const console = await enter();
+    await client.exec(ids[0]!, {
+      command: `printf '<img src=x onerror=alert(1)>' > '/workspace/<script>x'; printf '\\033]0;owned\\007\\033]52;c;eA==\\007' > /workspace/osc`,
+    });
+    await console.visit('sandboxes', 'Sandboxes');
+    await console.shows('<b>x</b>');
+    await console.shows('\u27e8202e\u27e9');
+    await console.visit(`sandboxes/${ids[0]}`, ids[0]!);
+    await console.click('Files');
+    await console.click('<script>x');
+    await console.shows('/workspace/<script>x');
+    await console.click('Back to the folder');
+    await console.click('Terminal');
+    await console.shows('Connected.');
+    await console.type('cat /workspace/osc; echo shown-$((1+1))');
+    await console.key('Enter');
+    await console.shows('shown-2');
+    expect(await console.page.evaluate('document.title')).toBe(`${ids[0]} · svc`);
+    expect(
+      await console.page.evaluate("document.querySelectorAll('main img, main script, main b').length"),
+    ).toBe(0);
+    await clean(console);
+  });
+
+  it('an owner sees what is theirs, and no screen of administrators', async () => {
+    const { secret } = await client.keys.create({ name: `own-${Date.now()}`, owner_id: 'bob' });
+    const console = await enter({}, secret);
+    await console.visit('sandboxes', 'Sandboxes');
+    await console.shows('1 sandboxes');
+    const links = "[...document.querySelectorAll('nav[aria-label=Screens] a')].map((e) => e.textContent)";
+    const shown = await console.page.evaluate<string[]>(links);
+    expect(shown).toContain('Templates');
+    for (const title of ['Audit', 'Keys and logins', 'System', 'Servers']) expect(shown).not.toContain(title);
+    await clean(console);
+  });
+
+  it('a revoked key ends its login within 2 s, and the page says so', async () => {
+    const { id, secret } = await client.keys.create({ name: `ends-${Date.now()}`, scopes: ['use'] });
+    const console = await enter({}, secret);
+    await client.keys.revoke(id);
+    await console.shows('Your session has ended');
+    // Its screen stays below the login.
+    expect(await console.page.evaluate("document.querySelector('.shell') !== null")).toBe(true);
+    await clean(console);
+  });
+
+  it('the keyboard alone reaches a sandbox and starts its end', async () => {
+    const console = await enter();
+    await console.key('g');
+    await console.key('s');
+    await console.shows('sandboxes');
+    await until(
+      'rows',
+      async () => await console.page.evaluate<boolean>("document.querySelector('[data-key]') !== null"),
+    );
+    const focused = <T>(what: string) => console.page.evaluate<T>(`document.activeElement?.${what}`);
+    for (let count = 0; count < 60 && (await focused<string>('dataset.key')) === undefined; count++)
+      await console.key('Tab');
+    const first = await focused<string>('dataset.key');
+    await console.key('ArrowDown');
+    await until('another row has the focus', async () => {
+      const now = await focused<string>('dataset.key');
+      return now !== undefined && now !== first;
+    });
+    const second = (await focused<string>('dataset.key')) ?? '';
+    await console.key('Enter');
+    await console.shows('End sandbox');
+    expect(await console.page.evaluate("document.querySelector('h1').textContent")).toBe(second);
+    await clean(console);
+  });
+
+  it('10,000 rows are counted for readers, exist only where one looks, and scroll', async () => {
+    const rows = rowsOf(10_000);
+    const console = await openConsole(browser, `${server.url}/console/`);
+    pages.push(console);
+    const { page } = console;
+    page.on('Fetch.requestPaused', ({ requestId, request }) => {
+      const query = new URL((request as { url: string }).url).searchParams;
+      const from = Number(query.get('cursor') ?? 0);
+      const body = Buffer.from(JSON.stringify(rows.slice(from, from + 1000))).toString('base64');
+      const next = from + 1000 < rows.length ? [{ name: 'X-Next-Cursor', value: String(from + 1000) }] : [];
+      const responseHeaders = [{ name: 'Content-Type', value: 'application/json' }, ...next];
+      void page.give('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders, body });
+    });
+    await page.give('Fetch.enable', { patterns: [{ urlPattern: '*/api/v1/sandboxes?*' }] });
+    await console.fill('input[name=key]', ADMIN_KEY);
+    await console.key('Enter');
+    await console.visit('sandboxes', 'Sandboxes');
+    await console.shows('10,000 sandboxes');
+    expect(await page.evaluate("document.querySelector('[role=grid]').getAttribute('aria-rowcount')")).toBe(
+      '10001',
+    );
+    expect(await page.evaluate<number>("document.querySelectorAll('[data-key]').length")).toBeLessThan(100);
+    expect(await console.axe()).toEqual([]);
+    const frames = await page.evaluate<number[]>(SCROLL);
+    frames.sort((a, b) => a - b);
+    const p95 = frames[Math.floor(frames.length * 0.95)]!;
+    tallyFrames(p95, frames.length);
+    // A machine that does other work is slower than the bar of 50 ms, which a measurement judges: see docs/performance.md.
+    expect(p95).toBeLessThan(250);
+    const last = "document.querySelector('[data-key]:last-of-type')?.getAttribute('aria-rowindex')";
+    expect(Number(await page.evaluate(last))).toBe(10_001);
+    await clean(console);
+  });
+
+  it('finds its way back when the server was killed, without a reload', async () => {
+    const console = await enter();
+    await console.page.evaluate("globalThis.mark = 'not loaded again'");
+    await server.kill();
+    await console.shows('not current');
+    const port = new URL(server.url).port;
+    server = await startServer({ home: server.home, env: { ...ENV, SVC_SERVER_PORT: port } });
+    await until(
+      'the page is live',
+      async () => {
+        return await console.page.evaluate<boolean>(
+          "document.querySelector('.head-bar .state').textContent.includes('live')",
+        );
+      },
+      40_000,
+    );
+    expect(await console.page.evaluate('globalThis.mark')).toBe('not loaded again');
+    expect(await console.wrongs()).toEqual([]);
+  });
+});
+
+function rowsOf(count: number): Sandbox[] {
+  const [created_at, expires_at] = [new Date(), new Date(Date.now() + 3_600_000)].map((at) =>
+    at.toISOString(),
+  );
+  return Array.from({ length: count }, (_, at) => ({
+    ...{ id: `sb-${String(at).padStart(12, '0')}`, state: 'running', provider: 'userspace', image: 'host' },
+    ...{ memory_mb: 512, vcpus: 1, created_at: created_at!, expires_at: expires_at!, worker_id: 'local' },
+    ...{ owner_id: `owner-${at % 20}`, metadata: { team: `team-${at % 7}` } },
+  })) as Sandbox[];
+}
+
+/** Scrolls to the end in 200 steps, one a frame; the time of each frame in ms. */
+const SCROLL = `new Promise((resolve) => {
+  const box = document.querySelector('.scroll');
+  const times = [];
+  let before = performance.now();
+  const step = () => {
+    const now = performance.now();
+    times.push(now - before);
+    before = now;
+    if (times.length > 200) {
+      box.scrollTop = box.scrollHeight;
+      requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => resolve(times.slice(1)))));
+      return;
+    }
+    box.scrollTop = (box.scrollHeight * times.length) / 200;
+    requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+})`;
+
+/** Shown with the test, for whoever compares runs. */
+function tallyFrames(p95: number, count: number): void {
+  process.stdout.write(`scrolling 10,000 rows: p95 ${p95.toFixed(1)} ms over ${count} frames\n`);
+}
