@@ -51,9 +51,11 @@ export function tunnel(stream: AgentStream<undefined>): Duplex {
   const duplex: Duplex = new Duplex({
     allowHalfOpen: true,
     readableHighWaterMark: DATA_MAX,
+    writableHighWaterMark: 2 * DATA_MAX,
     read: () => feed(duplex, { incoming: stream.incoming, onEnd }),
+    // Whoever wrote a chunk may use its memory again when `done` is called.
     write: (chunk: Buffer, _encoding, done) => {
-      void stream.outgoing.send(0, chunk).then((isSent) => done(isSent ? null : closed()));
+      void stream.outgoing.flush(0, chunk).then((isSent) => done(isSent ? null : closed()));
     },
     final: (done) => {
       stream.outgoing.end(0);

@@ -39,14 +39,17 @@ export class FrameWriter {
     this.#write(encodeFrame({ type, stream, tag: this.#tag }, payload));
   }
 
-  /** Sends one DATA frame of at most DATA_MAX bytes. `data` must not change afterwards. */
-  sendData(stream: number, channel: number, data: Buffer): void {
+  /** Sends one DATA frame of at most DATA_MAX bytes. `data` must not change until `left` is called: nothing holds it then. */
+  sendData(stream: number, channel: number, data: Buffer, left?: () => void): void {
     const fields = { type: TYPE.DATA, stream, tag: this.#tag };
-    const isShort = data.length < COPY_BELOW;
-    const pieces = isShort
-      ? [encodeFrame(fields, [channel], data)]
-      : [frameHead(fields, [channel], data.length), data, this.#tailOf(this.#tag)];
-    for (const piece of pieces) this.#write(piece);
+    if (data.length < COPY_BELOW) {
+      this.#write(encodeFrame(fields, [channel], data));
+      left?.();
+      return;
+    }
+    this.#write(frameHead(fields, [channel], data.length));
+    this.#write(data, left);
+    this.#write(this.#tailOf(this.#tag));
   }
 
   #tailOf(tag: number): Buffer {
@@ -76,10 +79,11 @@ export class FrameWriter {
     this.#wake();
   }
 
-  #write(bytes: Buffer): void {
-    if (this.#closed) return;
-    if (this.#stream.writableLength > STUCK_BYTES) {
-      this.#onStuck();
+  #write(bytes: Buffer, left?: () => void): void {
+    const isStuck = !this.#closed && this.#stream.writableLength > STUCK_BYTES;
+    if (isStuck) this.#onStuck();
+    if (this.#closed || isStuck) {
+      left?.();
       return;
     }
     if (!this.#corked) {
@@ -87,7 +91,7 @@ export class FrameWriter {
       this.#stream.cork();
       process.nextTick(() => this.#flush());
     }
-    this.#stream.write(bytes);
+    this.#stream.write(bytes, left);
   }
 
   #flush(): void {

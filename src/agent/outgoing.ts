@@ -15,14 +15,30 @@ export class Outgoing {
     this.#frames = frames;
   }
 
-  /** Resolves when all of `data` has left, after all that was sent before; false: the stream was over before that. */
-  send(channel: number, data: Buffer): Promise<boolean> {
-    const sent = this.#last ? this.#last.then(() => this.#pump(channel, data)) : this.#pump(channel, data);
+  /**
+   * Resolves when all of `data` was handed to the transport, after all that was sent before; false: the stream was over before
+   * that. `left` is called when nothing holds `data` any more.
+   */
+  send(channel: number, data: Buffer, left?: () => void): Promise<boolean> {
+    const sent = this.#last
+      ? this.#last.then(() => this.#pump(channel, data, left))
+      : this.#pump(channel, data, left);
     const turn = sent.then(() => {
       if (this.#last === turn) this.#last = undefined;
     });
     this.#last = turn;
     return sent;
+  }
+
+  /** As `send`; resolves when nothing holds `data` any more. */
+  async flush(channel: number, data: Buffer): Promise<boolean> {
+    let left: (() => void) | undefined;
+    const gone = new Promise<void>((resolve) => {
+      left = resolve;
+    });
+    const isSent = await this.send(channel, data, left);
+    await gone;
+    return isSent;
   }
 
   /** Closes a channel, after all that was sent before. */
@@ -41,14 +57,23 @@ export class Outgoing {
     this.#credit.open();
   }
 
-  async #pump(channel: number, data: Buffer): Promise<boolean> {
-    let at = 0;
+  async #pump(channel: number, data: Buffer, left?: () => void): Promise<boolean> {
+    let [at, held] = [0, 1];
+    const release =
+      left &&
+      (() => {
+        held -= 1;
+        if (held === 0) left();
+      });
     while (at < data.length && !this.#isStopped) {
       const room = this.#frames.isFull ? 0 : this.#credit.spend(Math.min(data.length - at, DATA_MAX));
-      if (room > 0) this.#frames.sendData(this.#id, channel, data.subarray(at, at + room));
-      else await (this.#frames.isFull ? this.#frames.drained() : this.#credit.wait());
+      if (room > 0) {
+        held += 1;
+        this.#frames.sendData(this.#id, channel, data.subarray(at, at + room), release);
+      } else await (this.#frames.isFull ? this.#frames.drained() : this.#credit.wait());
       at += room;
     }
+    release?.();
     return at === data.length && !this.#isStopped;
   }
 

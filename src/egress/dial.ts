@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import type { Clock, Timer } from '../domain/ports.ts';
 import type { DialedConnection, EgressDial } from './egress.ts';
 import { canonical } from './own-addresses.ts';
+import { Reads } from './reads.ts';
 import { EgressRefusal } from './refusal.ts';
 
 /** The next address is tried while the one before it is silent (RFC 8305, 5). */
@@ -12,14 +13,23 @@ const STAGGER_MS = 250;
 export const dialTcp: EgressDial = (host, port, signal) =>
   new Promise<DialedConnection>((resolve, reject) => {
     signal.throwIfAborted();
-    const socket = connect({ host, port, allowHalfOpen: true, noDelay: true, autoSelectFamily: false });
+    const reads = new Reads();
+    const onread = reads.options;
+    const socket = connect({
+      host,
+      port,
+      allowHalfOpen: true,
+      noDelay: true,
+      autoSelectFamily: false,
+      onread,
+    });
     const stop = () => void socket.destroy(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     socket.once('error', reject).once('close', () => reject(new EgressRefusal('unreachable')));
     socket.once('connect', () => {
       signal.removeEventListener('abort', stop);
       socket.removeListener('error', reject);
-      resolve({ socket, peer: socket.remoteAddress ?? '' });
+      resolve({ socket, reads, peer: socket.remoteAddress ?? '' });
     });
   });
 
@@ -111,7 +121,7 @@ class Race {
     this.#timeout.cancel();
     this.#stagger?.cancel();
     this.#terms.signal.removeEventListener('abort', this.#gone);
-    this.#others.abort(new EgressRefusal('unreachable'));
+    if (this.#running > 0) this.#others.abort(new EgressRefusal('unreachable'));
   }
 }
 

@@ -6,6 +6,7 @@ import type { EgressCredential } from '../domain/egress/credential.ts';
 import type { AddressFacts, EgressLayer } from '../domain/egress/policy.ts';
 import type { Clock, Random } from '../domain/ports.ts';
 import type { EgressCheck, EgressLayerName, EgressLogLine, EgressReason } from '../schema/egress.ts';
+import type { Reads } from './reads.ts';
 
 /** A certificate and its private key, in PEM. */
 export interface KeyPair {
@@ -140,6 +141,8 @@ export interface EgressResolver {
 /** A connection, and the address at its other end as the kernel reports it. */
 export interface DialedConnection {
   readonly socket: Duplex;
+  /** Where the bytes of the socket come, instead of from the socket. */
+  readonly reads?: Reads;
   readonly peer: string;
 }
 

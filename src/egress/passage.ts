@@ -102,7 +102,7 @@ export class Passage {
     }
     const { clock, idleMs } = this.#deps;
     const meter = { pass: (direction: Direction, bytes: number) => this.#pass(direction, bytes) };
-    const upstream = new Upstream(dialed.socket, meter, clock);
+    const upstream = new Upstream(dialed, meter, clock);
     this.#upstream = upstream;
     this.#watch = idleTimeout(clock, idleMs, () => this.#reset());
     upstream.on('error', () => undefined).once('close', () => this.#end());

@@ -3,6 +3,7 @@ import { type Duplex, Transform, type TransformCallback } from 'node:stream';
 import type { Clock, Timer } from '../domain/ports.ts';
 import { HelloReader, TLS_HANDSHAKE } from './hello.ts';
 import { EgressRefusal } from './refusal.ts';
+import { Upstream } from './upstream.ts';
 
 const HELLO_MS = 5000;
 
@@ -99,12 +100,29 @@ export function splice(client: Duplex, upstream: Duplex, through?: Transform): S
   upstream.once('close', () => through?.destroy());
   client.pipe(first);
   through?.pipe(upstream);
-  upstream.pipe(client);
+  const stop = pump(upstream, client);
   return {
     release: () => {
-      upstream.off('close', endClient).unpipe(client);
+      stop();
+      upstream.off('close', endClient);
       client.unpipe(first);
     },
+  };
+}
+
+/** Pipes, and tells the connection to the target which of its chunks have left. Returns how to stop. */
+function pump(from: Duplex, to: Duplex): () => void {
+  const again = from instanceof Upstream ? (chunk: Buffer) => from.again(chunk) : () => undefined;
+  const pass = (chunk: Buffer) => {
+    if (!to.write(chunk, () => again(chunk))) from.pause();
+  };
+  const resume = () => void from.resume();
+  const end = () => void to.end();
+  from.on('data', pass).once('end', end);
+  to.on('drain', resume);
+  return () => {
+    from.off('data', pass).off('end', end).pause();
+    to.off('drain', resume);
   };
 }
 

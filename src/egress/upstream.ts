@@ -1,6 +1,8 @@
 // A connection to a target as a stream that counts what passes, and slows down where a rate is set.
 import { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../domain/ports.ts';
+import type { DialedConnection } from './egress.ts';
+import type { Reads } from './reads.ts';
 
 export type Direction = 'sent' | 'received';
 
@@ -15,20 +17,29 @@ export class Upstream extends Duplex {
   readonly #meter: Meter;
   readonly #clock: Clock;
   readonly #timers = new Set<Timer>();
+  readonly #reads: Reads | undefined;
   #isHeld = false;
 
-  constructor(socket: Duplex, meter: Meter, clock: Clock) {
+  constructor({ socket, reads }: Pick<DialedConnection, 'socket' | 'reads'>, meter: Meter, clock: Clock) {
     super({ allowHalfOpen: true });
     this.#socket = socket;
+    this.#reads = reads;
     this.#meter = meter;
     this.#clock = clock;
-    socket.on('data', (chunk: Buffer) => this.#received(chunk));
+    const received = (chunk: Buffer) => this.#received(chunk);
+    if (reads) reads.take(received);
+    else socket.on('data', received);
     socket.once('end', () => this.push(null));
     socket.once('error', (error) => this.destroy(error));
     socket.once('close', () => {
       if (!socket.readableEnded || !socket.writableFinished) this.destroy(new Error('The target closed.'));
     });
     socket.pause();
+  }
+
+  /** The reader of this stream has no more use for a chunk that it got. */
+  again(chunk: Buffer): void {
+    this.#reads?.again(chunk);
   }
 
   #received(chunk: Buffer): void {

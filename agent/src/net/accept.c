@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "net/gate.h"
-#include "net/listeners.h"
 #include "net/names.h"
+#include "net/owner.h"
 #include "net/tunnel.h"
 
 /* how, uid, name, family, address, port, port of the peer */
@@ -24,11 +24,6 @@ struct accepted {
 
 /* First come, first served. */
 static struct accepted *waiting, **last_waiting = &waiting;
-
-static uint16_t port_of(const union address *address)
-{
-	return ntohs(address->any.sa_family == AF_INET6 ? address->six.sin6_port : address->four.sin_port);
-}
 
 static void write_address(struct writer *writer, const union address *address)
 {
@@ -75,16 +70,17 @@ static size_t describe(int fd, uint8_t how, uint8_t bytes[ORIGIN_MAX])
 
 	if (getsockname(fd, &own.any, &own_size) || getpeername(fd, &peer.any, &peer_size))
 		return 0;
-	if (!connection_owner(port_of(&peer), port_of(&own), &uid))
-		uid = NOBODY_KNOWN;
 	unmap(&own);
+	unmap(&peer);
+	if (!connection_owner(&peer, &own, &uid))
+		uid = NOBODY_KNOWN;
 	name = name_of(how, &own);
 	write_number(&writer, how, 1);
 	write_number(&writer, uid, 4);
 	write_str(&writer, name, strlen(name));
 	write_address(&writer, &own);
-	write_number(&writer, port_of(&own), 2);
-	write_number(&writer, port_of(&peer), 2);
+	write_number(&writer, address_port(&own), 2);
+	write_number(&writer, address_port(&peer), 2);
 	return (size_t)(writer.at - bytes);
 }
 

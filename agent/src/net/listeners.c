@@ -64,7 +64,7 @@ static bool look_for(const char *path, uint16_t port, uint16_t to, uid_t *uid)
 }
 
 /* A socket of IPv6 may connect to an address of IPv4. */
-bool connection_owner(uint16_t port, uint16_t to, uid_t *uid)
+bool listed_owner(uint16_t port, uint16_t to, uid_t *uid)
 {
 	return look_for("/proc/self/net/tcp", port, to, uid) || look_for("/proc/self/net/tcp6", port, to, uid);
 }
