@@ -29,12 +29,14 @@ const clock = realClock();
 interface Wrong extends Pick<Machine, 'production'> {
   url: string;
   requireSync?: boolean;
+  key?: string;
   pool?: number;
   only?: string[];
 }
 
-async function reportOn({ url, requireSync = false, pool = 10, production = false, only }: Wrong) {
-  const config = { database: { url, require_sync_standby: requireSync, pool } };
+async function reportOn({ url, requireSync = false, key, pool = 10, production = false, only }: Wrong) {
+  const database = { url, require_sync_standby: requireSync, pool };
+  const config = { database, ...(key !== undefined && { secrets: { key } }) };
   const deps = { ...machine({ config, production }), clock };
   const plan = planDoctor(
     { ...deps, openPostgres: (database) => new PostgresExam(database.url ?? '', clock) },
@@ -68,9 +70,17 @@ describeWith(['postgres'], 'svc doctor over PostgreSQL', () => {
   it('checks an empty database, and leaves it empty', async () => {
     expect(verdictsOf(await reportOn({ url }))).toEqual({
       ...{ hosts: 'pass', version: 'pass', tls: 'warn', rights: 'warn', schema: 'pass', latency: 'pass' },
-      ...{ standby: 'pass', connections: 'pass', pooler: 'pass', clock: 'pass', replicas: 'skip' },
+      ...{ standby: 'pass', connections: 'pass', pooler: 'pass', clock: 'pass', secrets: 'warn' },
+      replicas: 'skip',
     });
     expect(await ask("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace")).toEqual([]);
+  });
+
+  it('passes the key for secrets once there is one, and does not show it', async () => {
+    const key = 'a-key-of-servers-0123456789abcdef0123';
+    const report = await reportOn({ url, key });
+    expect(found(report, 'secrets')?.verdict).toBe('pass');
+    expect(JSON.stringify(report)).not.toContain(key);
   });
 
   it('skips the checks of the file', async () => {

@@ -58,6 +58,7 @@ export const POSTGRES: CheckGroup = {
         ? pass(words)
         : warn(words, 'Synchronize the clocks of all hosts, for example with chrony.');
     }),
+    look('secrets', 'Key for stored secrets', async (_, context) => judgeKey(context)),
     look(
       'replicas',
       'Servers on this database',
@@ -66,6 +67,15 @@ export const POSTGRES: CheckGroup = {
     ),
   ],
 };
+
+function judgeKey({ config: { secrets, egress } }: CheckContext): Finding {
+  if (!egress.enabled) return skip('egress.enabled is false.');
+  if (secrets.key !== undefined) return pass('secrets.key seals egress credentials.');
+  return warn(
+    'Egress credentials cannot be stored: secrets.key is not set.',
+    'Write at least 32 random characters to a file, the same on every server, and set secrets.key_file to its path.',
+  );
+}
 
 function judgeHosts(hosts: readonly HostSeen[]): Finding {
   const words = hosts.map(({ host, state, reason }) =>

@@ -34,4 +34,17 @@ export const EGRESS_RULES = rulesOf('egress', [
     check: ({ config: { egress } }) =>
       entryFindings(egress.allow_private, isWide, (block) => `Policies may allow all of ${block}.`),
   },
+  {
+    id: 'SVC723',
+    key: 'secrets.key',
+    title: 'Servers of a PostgreSQL database cannot store egress credentials.',
+    why: 'Secrets are sealed with a key that all servers of the database share, and nothing makes it for them: setting a credential answers 501.',
+    remedy:
+      'Write at least 32 random characters to a file on every server, and set secrets.key_file to its path.',
+    example: 'secrets:\n  key_file: /etc/svc/secrets-key\n',
+    level: 'off',
+    production: 'warning',
+    check: ({ config: { database, egress, secrets } }) =>
+      findingIf(egress.enabled && database.url !== undefined && secrets.key === undefined),
+  },
 ]);
