@@ -82,6 +82,7 @@ function reaperOver(sandboxes: SandboxStore, append: Parameters<typeof eventWrit
     replicas: { isAlive: () => false },
     spawns: new InFlightSpawns(),
     sessions: new Sessions({ clock, attach }),
+    usage: { last: async () => {} },
     // As every real one, it answers in a later turn.
     runtimes: { destroy: () => pause(0), inspect: async () => 'gone' },
   });

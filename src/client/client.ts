@@ -44,6 +44,7 @@ import { Sandbox as SandboxHandle } from './sandbox.ts';
 import type { ExecSocket, SocketRequest } from './socket.ts';
 import { SystemClient, WorkersClient } from './system.ts';
 import { TemplatesClient } from './templates.ts';
+import { UsageClient } from './usage.ts';
 
 /** Filters; labels as `metadata.<key>`. */
 export type ListQuery = SandboxListQuery & { [label: `metadata.${string}`]: string };
@@ -71,6 +72,8 @@ export class Client {
   /** Credentials that the server adds to requests of sandboxes. */
   readonly credentials: CredentialsClient;
   readonly workers: WorkersClient;
+  /** What sandboxes use. */
+  readonly usage: UsageClient;
   readonly #connection: Connection;
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
@@ -89,6 +92,7 @@ export class Client {
     this.keys = new KeysClient(this.#connection);
     this.credentials = new CredentialsClient(this.#connection);
     this.workers = new WorkersClient(this.#connection);
+    this.usage = new UsageClient(this.#connection);
   }
 
   /** The same key returns the same sandbox for 24 h. */

@@ -41,9 +41,13 @@ import { Probes } from './runtime/probes.ts';
 import { Replicas } from './runtime/replicas.ts';
 import { Roles } from './runtime/roles.ts';
 import { rollbackSpawn } from './runtime/rollback.ts';
-import { runtimes as runtimesOf, type Runtime as SandboxRuntime } from './runtime/runtimes.ts';
+import { type Runtimes, runtimes as runtimesOf, type Runtime as SandboxRuntime } from './runtime/runtimes.ts';
 import { uniqueRuntimes } from './runtime/unique-runtimes.ts';
 import { requirePoolHost } from './spawn/choose.ts';
+import { Ledger } from './usage/ledger.ts';
+import { Sampler } from './usage/sampler.ts';
+import { UsageTotals } from './usage/totals.ts';
+import { usageViews } from './usage/views.ts';
 import { fleetOf } from './workers/fleet.ts';
 import { remoteRuntimes } from './workers/remote-runtimes.ts';
 import { RemoteStatus } from './workers/remote-status.ts';
@@ -150,6 +154,31 @@ function replicasOf(
   return { replicas: new Replicas({ replicas, signals, roles, self, id, clock, logger }), roles };
 }
 
+/** Measures sandboxes, and writes and shows what they use. */
+function usageOf(
+  { config, bus, host, logger }: ControlDeps,
+  { store, publisher, roles, settings, clock }: Foundation,
+  runtimes: Pick<Runtimes, 'usage'>,
+) {
+  const { usage: own } = config.current();
+  const totals = new UsageTotals(own);
+  const sampler = new Sampler({
+    sandboxes: store.sandboxes,
+    runtimes,
+    publisher,
+    totals,
+    config: own,
+    clock,
+    logger,
+  });
+  bus.subscribe((event) => sampler.noted(event));
+  const ledger = new Ledger({ usage: store.usage, sampler, roles, config: own, clock, logger });
+  const { sandboxes, usage } = store;
+  const isMeasuring = own.enabled;
+  const views = usageViews({ usage, sandboxes, sampler, settings, isMeasuring, host, clock });
+  return { totals, sampler, ledger, views };
+}
+
 /** What sandboxes run on, and how they are reached and ended. */
 export function buildRuntime(deps: ControlDeps, foundation: Foundation) {
   const { config, remote, host, version, logger } = deps;
@@ -170,12 +199,14 @@ export function buildRuntime(deps: ControlDeps, foundation: Foundation) {
   settings.opensEgress = egress !== undefined;
   const deadlines = new AgentDeadlines({ sessions, clock, logger });
   const spawns = new InFlightSpawns();
+  const usage = usageOf(deps, foundation, runtimes);
   const destroyer = new Destroyer({
     sandboxes,
     runtimes,
     publisher,
     sessions,
     spawns,
+    usage: usage.sampler,
     replica,
     replicas,
     clock,
@@ -207,6 +238,7 @@ export function buildRuntime(deps: ControlDeps, foundation: Foundation) {
   const remoteStatus = new RemoteStatus({ sandboxes, runtimes, destroyer, liveness, clock, logger });
   const reaper = new Reaper({ sandboxes, destroyer, roles, clock, logger });
   return {
+    usage,
     fleet,
     vms,
     runtimes,

@@ -59,7 +59,8 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
   const { config, ids, logger, redact } = deps;
   const { replicas, roles, clock, store, providers, settings, publisher } = foundation;
   const { sandboxes, warm, pool } = store;
-  const { fleet, vms, sessions, spawns, destroyer, liveness, rollback, reaper, openOutcomes } = runtime;
+  const { fleet, vms, sessions, spawns, destroyer, liveness, rollback, reaper, openOutcomes, usage } =
+    runtime;
   const reconciler = new Reconciler({
     sandboxes,
     warm,
@@ -111,6 +112,7 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
     prewarm,
     rates,
     audit,
+    usage,
     settings,
     clock,
     logger,
@@ -145,17 +147,14 @@ function buildInterface(
     egress,
     gates,
     credentials,
+    usage,
   }: Runtime,
   { prewarm, queue, spawner }: Spawning,
   { rates, audit, keyRing, work, timekeeper }: BackgroundParts,
 ): ControlPlane {
   const { config, bus, ids, random, logger, ledger, host, version, redact, recentLogs } = deps;
-  const { replicas, clock, metrics, store, providers, settings, limitsOf, publisher, execLog, find } =
-    foundation;
+  const { replicas, clock, metrics, store, providers, settings, publisher, execLog, find } = foundation;
   const { sandboxes, templates, quotas, pool } = store;
-  const { cpus } = host;
-  const workerStats = fleet.stats;
-  const deadlineSet = () => reaper.wake();
   const since = store.events.since.bind(store.events);
   const elsewhere = (wake: () => void) => store.signals.on('events', wake);
   const feed = new EventFeed({ bus, clock, logger, since, elsewhere });
@@ -185,7 +184,7 @@ function buildInterface(
     prewarm,
     rates,
     ledger,
-    workerStats,
+    workerStats: fleet.stats,
     replicas,
     settings,
     clock,
@@ -208,11 +207,11 @@ function buildInterface(
       publisher,
       credentials,
       settings,
-      limitsOf,
-      cpus,
+      limitsOf: foundation.limitsOf,
+      cpus: host.cpus,
       clock,
       logger,
-      deadlineSet,
+      deadlineSet: () => reaper.wake(),
     }),
     exec: execs({ access, publisher, log: execLog, find, settings, ids, clock }),
     logs: logs({ access, clock }),
@@ -233,6 +232,7 @@ function buildInterface(
       readyNow,
     }),
     quotas: quotaViews({ quotas, publisher, settings, quotaChanged }),
+    usage: usage.views,
     keys: keyViews({ keys: store.keys, ring: keyRing, ids, random, clock }),
     sessions: sessionViews({ sessions: store.sessions, ring: keyRing, ids, random, clock, config }),
     namedKeys: keyRing,
@@ -253,6 +253,7 @@ function buildInterface(
       redact,
       recentLogs,
       egress: gates,
+      usage,
     }),
     snapshots: snapshotViews({ providers }),
     images: imageViews({
@@ -277,7 +278,7 @@ function buildInterface(
       clock,
       timekeeper,
       version,
-      workerStats,
+      workerStats: fleet.stats,
       fleet,
       replicas,
       config,

@@ -21,7 +21,7 @@ scrape_configs:
 Prometheus supports \`http_headers\` from version 2.55. An older one, as in Debian 12, needs a proxy that adds the header.
 
 - Durations are in seconds and sizes in bytes. Names of counters end in \`_total\`. Counters start at 0 with the process.
-- No label holds an owner, a sandbox, a path or a command, so the number of series is bounded.
+- No label holds a sandbox, a path or a command, and only owners in \`usage.exposed_owners\`, so the number of series is bounded.
 - \`route\` is the operationId of the API description, or \`none\` for paths that do not exist. The status \`none\` means that the
   client disconnected before the answer.
 - Families marked *shared* count rows of the database. Of servers that share one, take \`max\`, not \`sum\`.

@@ -16,6 +16,7 @@ export const SYSTEM_CAUSES = [
   'reload',
   'runtime_lost',
   'spawn_failed',
+  'usage',
   'worker_lost',
 ] as const;
 

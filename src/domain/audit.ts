@@ -1,6 +1,7 @@
 // Bounds audit records, which mostly quote callers, and writes them as CSV with formulas escaped.
 import { LONGEST_ACTOR } from '../schema/actor.ts';
 import type { AuditDraft, AuditRecord } from '../schema/audit.ts';
+import { csvLine } from './csv.ts';
 
 const BOUNDS = {
   actor: LONGEST_ACTOR,
@@ -41,20 +42,6 @@ export const AUDIT_COLUMNS = [
 
 /** RFC 4180 with a header line. */
 export function auditCsv(records: readonly AuditRecord[]): string {
-  const lines = [
-    AUDIT_COLUMNS,
-    ...records.map((record) => AUDIT_COLUMNS.map((column) => cell(record[column]))),
-  ];
-  return lines.map((line) => `${line.join(',')}\r\n`).join('');
-}
-
-/** Also matches full-width signs, which spreadsheets read as plain ones, and signs behind invisible characters. */
-const FORMULA =
-  /^[\s\p{Cc}\p{Cf}\p{DI}]*[=+\-@|%\uff1d\uff0b\uff0d\uff20\uff5c\uff05\u2212\ufe62\ufe63\ufe66\ufe6b\ufe6a]|^\s/u;
-
-/** Prefixes a text that a spreadsheet would read as a formula with an apostrophe. */
-function cell(value: string | number | undefined): string {
-  if (value === undefined || typeof value === 'number') return String(value ?? '');
-  const text = FORMULA.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) || text !== value ? `"${text.replaceAll('"', '""')}"` : text;
+  const lines = records.map((record) => AUDIT_COLUMNS.map((column) => record[column]));
+  return [AUDIT_COLUMNS, ...lines].map((line) => csvLine(line)).join('');
 }

@@ -34,6 +34,7 @@ interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extend
     | 'files'
     | 'templates'
     | 'quotas'
+    | 'usage'
     | 'providers'
     | 'pool'
     | 'images'
@@ -111,7 +112,7 @@ export function defineRoute<
     handler: route.handler,
     scope: scopeOf(route, place.method),
     ...place,
-    owned: /^\/(?:sandboxes|egress\/check|events|templates|quotas\/\{)/.test(place.path),
+    owned: /^\/(?:sandboxes|egress\/check|events|templates|quotas\/\{|usage|owners)/.test(place.path),
     audited: routeAudit(route.id),
   };
 }

@@ -19,6 +19,7 @@ const DEADLINES_MS = {
   snapshots: 10_000,
   'list images': 10_000,
   'try a gate': 30_000,
+  'measure use': 10_000,
 } as const;
 type Operation = keyof typeof DEADLINES_MS;
 
@@ -53,7 +54,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     make('destroy', new AbortController().signal, (signal) => provider.destroy(ref, signal)).catch(
       () => undefined,
     );
-  const { snapshots, presentImages, readyImage, imageState, gateRefusal } = provider;
+  const { snapshots, presentImages, readyImage, imageState, gateRefusal, usage } = provider;
   return {
     ...traitsOf(provider),
     describe: () => provider.describe(),
@@ -84,6 +85,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
       imageState: (spec, signal) => make('list images', signal, (inner) => imageState(spec, inner)),
     }),
     ...(gateRefusal && { gateRefusal: (signal) => make('try a gate', signal, gateRefusal) }),
+    ...(usage && { usage: (refs, signal) => make('measure use', signal, (inner) => usage(refs, inner)) }),
     ...(snapshots && { snapshots: (signal) => make('snapshots', signal, snapshots) }),
     // No deadline: a watch lasts as long as its listener.
     ...(provider.watch && { watch: (onEvent, signal) => watching(provider, name, onEvent, signal) }),

@@ -7,6 +7,7 @@ import type { ImageState } from '../schema/admission.ts';
 import type { ImagePolicy } from '../schema/image-policy.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { Capability, Isolation, ProviderKind } from '../schema/provider.ts';
+import type { Reading } from './reading.ts';
 
 /** Identifies a runtime. Without `runtime_id` (the reply to create was lost) it is found by its label. */
 export interface RuntimeRef {
@@ -171,6 +172,11 @@ export interface Provider {
    * because events in between are missed).
    */
   watch?(onEvent: (event: RuntimeEvent) => void, signal: AbortSignal): Promise<void>;
+  /**
+   * Absent if nothing can be measured. What the runtimes use, by the `id` of their refs; those that have ended, or that cannot
+   * be measured, are left out. Cheap for local runtimes; yields to the event loop.
+   */
+  usage?(refs: readonly RuntimeRef[], signal: AbortSignal): Promise<Map<string, Reading>>;
   /** Absent if runtimes are never restored from snapshots. */
   snapshots?(signal: AbortSignal): Promise<RuntimeSnapshot[]>;
   /** Releases resources; runtimes continue to run. Idempotent. */

@@ -25,6 +25,7 @@ import {
 } from './config-kinds.ts';
 import { MicrovmConfig } from './config-microvm.ts';
 import { RateLimitConfig } from './config-rate-limit.ts';
+import { UsageConfig } from './config-usage.ts';
 import { WorkerConfig } from './config-worker.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -189,6 +190,7 @@ export const Config = section('svc configuration', {
   }),
   worker: WorkerConfig,
   rate_limit: RateLimitConfig,
+  usage: UsageConfig,
   defaults: section('Defaults and limits of spawns and execs.', {
     image: text('alpine:latest', 'Runtime image.', { minLength: 1, maxLength: 512 }),
     memory_mb: integer(512, 16, 1_048_576, 'Memory limit in megabytes.'),

@@ -8,6 +8,7 @@ export const EVENT_TYPES = [
   'sandbox.running',
   'sandbox.destroyed',
   'sandbox.error',
+  'sandbox.oom',
   'exec.started',
   'exec.completed',
   'exec.failed',

@@ -1,5 +1,8 @@
 // THE table of metric families: what /metrics/prometheus shows, docs/metrics.md says, and alerts and dashboard may use.
-// Seconds and bytes; counters end in _total. No label holds an owner, a sandbox, a path or any other text of a stranger.
+// Seconds and bytes; counters end in _total. No label holds a sandbox, a path or any other text of a
+// stranger; an owner only if the configuration names it.
+
+import { USAGE_METRICS } from './metric-usage.ts';
 
 export interface MetricFamily {
   type: 'counter' | 'gauge' | 'histogram';
@@ -230,6 +233,7 @@ export const METRICS = {
     help: 'Requests refused or outputs truncated: because an owner exceeded its share, or because the limit was reached.',
     labels: ['reason'],
   },
+  ...USAGE_METRICS,
   svc_orphans_total: {
     type: 'counter',
     help: 'Runtimes without a sandbox that were destroyed.',

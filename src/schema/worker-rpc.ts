@@ -13,6 +13,7 @@ export const RPC_METHODS = [
   'worker.renew_lease',
   'worker.shutdown',
   'worker.image',
+  'worker.usage',
   ...IMAGE_METHODS,
 ] as const;
 export type RpcMethod = (typeof RPC_METHODS)[number];
@@ -124,6 +125,38 @@ export const RpcDestroyResult = Type.Object({
   provider,
 });
 export type RpcDestroyResult = Static<typeof RpcDestroyResult>;
+
+export const MOST_MEASURED = 500;
+
+/** Sandboxes of one provider. Workers of earlier versions refuse the method. */
+export const RpcUsageParams = Type.Object({
+  provider,
+  sandbox_ids: Type.Array(SandboxId, { maxItems: MOST_MEASURED }),
+});
+export type RpcUsageParams = Static<typeof RpcUsageParams>;
+
+const whole = Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }));
+
+/** Sandboxes that cannot be measured are left out. */
+export const RpcUsageResult = Type.Object({
+  readings: Type.Record(
+    Type.String({ pattern: '^sb[-_][A-Za-z0-9]{1,64}$' }),
+    Type.Object({
+      counter: Type.String({ minLength: 1, maxLength: 256 }),
+      source: Type.Enum(['host', 'engine', 'guest']),
+      cpu_us: whole,
+      memory_bytes: whole,
+      peak_memory_bytes: whole,
+      oom_kills: whole,
+      processes: whole,
+      disk_bytes: whole,
+      rx_bytes: whole,
+      tx_bytes: whole,
+    }),
+    { maxProperties: MOST_MEASURED },
+  ),
+});
+export type RpcUsageResult = Static<typeof RpcUsageResult>;
 
 export const RpcRenewParams = Type.Object({
   resource_id: SandboxId,

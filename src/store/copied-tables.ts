@@ -6,6 +6,10 @@ import type { CopiedTable } from '../schema/db-report.ts';
 /** In the order in which they are copied. */
 export const COPIED_TABLES = [
   'instance',
+  // Before the sandboxes: a trigger adds the rows that are missing.
+  'usage_sandboxes',
+  'usage_hours',
+  'usage_state',
   'sandboxes',
   'warm_sandboxes',
   'pool_vms',

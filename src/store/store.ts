@@ -30,6 +30,7 @@ import type { SignalStore } from './seam/signals.ts';
 import type { TemplateStore } from './seam/templates.ts';
 import type { TicketStore } from './seam/tickets.ts';
 import type { TimeStore } from './seam/time.ts';
+import type { UsageStore } from './seam/usage.ts';
 import type { LeaseStore, WorkerStore } from './seam/workers.ts';
 
 /** Created with the database and never changed. `key` (32 bytes, hex) derives the secret of each sandbox's agent. */
@@ -262,6 +263,7 @@ export interface Store {
   warm: PrewarmedStore;
   events: EventStore;
   execs: ExecStore;
+  usage: UsageStore;
   pool: PoolStore;
   workers: WorkerStore;
   leases: LeaseStore;

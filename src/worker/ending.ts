@@ -8,6 +8,8 @@ import type { WorkerSandbox } from './worker-sandboxes.ts';
 
 /** The maximum time that an end waits for the journal. */
 const WRITE_MS = 10_000;
+/** The maximum time that an end waits for the last reading of its counters. */
+const LAST_READING_MS = 1000;
 
 /**
  * Handles `worker.destroy`. A sandbox that is not here counts as destroyed, and the lease generation is remembered to
@@ -39,14 +41,28 @@ export async function destroySandbox(
  * Runs under the sandbox's lock. If the provider fails, the sandbox stays `ending` and the watch retries. A journal
  * failure does not stop an end: after a restart the sweep finds what the journal missed.
  */
-export async function endRuntime(parts: WorkerParts, { record }: WorkerSandbox, why: string): Promise<void> {
+export async function endRuntime(parts: WorkerParts, known: WorkerSandbox, why: string): Promise<void> {
   const { providers, sessions, logger } = parts;
+  const { record } = known;
   const { sandbox_id, provider } = record;
   await noteAnyway(parts, sandbox_id, 'ending');
   await sessions.end(sandbox_id);
+  await readLast(parts, known);
   await providers.get(provider).destroy(refOf(record), unaborted());
   await noteAnyway(parts, sandbox_id, 'ended');
   logger.info({ sandbox_id, provider }, `Ending a sandbox: ${why}.`);
+}
+
+/** What is not measured in time is not known: an end does not wait for it. */
+async function readLast({ providers, clock }: WorkerParts, known: WorkerSandbox): Promise<void> {
+  const ref = refOf(known.record);
+  const late = new AbortController();
+  const reading = providers.get(ref.provider).usage?.([ref], late.signal);
+  if (!reading) return;
+  const readings = await orAfter(clock, LAST_READING_MS, reading, () => undefined).catch(() => undefined);
+  late.abort();
+  const last = readings?.get(ref.id);
+  if (last) known.lastReading = last;
 }
 
 async function noteAnyway(

@@ -11,6 +11,7 @@ import {
   RpcRequest,
   RpcRuntimeParams,
   RpcSpawnParams,
+  RpcUsageParams,
 } from '../schema/worker-rpc.ts';
 import { otherWorker } from './credential.ts';
 import { destroySandbox, sandboxStatus } from './ending.ts';
@@ -18,6 +19,7 @@ import { readyImage } from './ready-image.ts';
 import { renewOnRequest } from './renewal.ts';
 import { checkedParams, type Method } from './rpc-method.ts';
 import { spawnSandbox } from './spawn.ts';
+import { sandboxUsage } from './usage.ts';
 import { IMAGE_RPC } from './worker-images-rpc.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
@@ -78,6 +80,10 @@ const RPC: Record<RpcMethod, Method> = {
   'worker.image': {
     fault: checkedParams(RpcImageParams),
     run: (parts, { params }, signal) => readyImage(parts, params as RpcImageParams, signal),
+  },
+  'worker.usage': {
+    fault: checkedParams(RpcUsageParams),
+    run: (parts, { params }, signal) => sandboxUsage(parts, params as RpcUsageParams, signal),
   },
   ...IMAGE_RPC,
   'worker.shutdown': {

@@ -2,6 +2,7 @@
 // neither ends a sandbox nor extends it. `lock` serializes the changes of each sandbox.
 import { KeyedLock } from '../domain/keyed-lock.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { Reading } from '../providers/reading.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { WorkerJournal, WorkerSandboxRecord } from '../store/seam/worker-journal.ts';
 
@@ -15,6 +16,8 @@ export interface WorkerSandbox {
   agentEnds?: number;
   /** The last renewal, or the spawn, in monotonic ms. */
   renewedAt: number;
+  /** What it had used right before its end; only in memory. */
+  lastReading?: Reading;
   /** Aborts the start in progress. */
   abort?: AbortController;
 }

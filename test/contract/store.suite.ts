@@ -17,6 +17,7 @@ import { secrets } from './store-secrets.suite.ts';
 import { sessions } from './store-sessions.suite.ts';
 import { templated } from './store-templates.suite.ts';
 import { waiting } from './store-tickets.suite.ts';
+import { used } from './store-usage.suite.ts';
 import { placing, workers } from './store-workers.suite.ts';
 import { extending, reserving, transitioning } from './store-writes.suite.ts';
 
@@ -70,6 +71,7 @@ export function storeContract(
     describe('clock', () => clocked(given));
     describe('audit', () => audited(given));
     describe('execs', () => executed(given));
+    describe('usage', () => used(given));
     describe('replicas', () => (shared ? sharing : alone)(given.store));
 
     it('has an identity', async () => {

@@ -81,6 +81,7 @@ const TABLE: Record<string, Allowance> = {
       'store/store.ts',
       'store/seam',
       'providers/provider.ts',
+      'providers/reading.ts',
       'agent/sessions.ts',
     ],
     packages: [],
@@ -102,7 +103,14 @@ const TABLE: Record<string, Allowance> = {
   },
   docgen: { folders: ['schema', 'http'], packages: [] },
   worker: {
-    folders: ['schema', 'domain', 'agent/sessions.ts', 'providers/provider.ts', 'http'],
+    folders: [
+      'schema',
+      'domain',
+      'agent/sessions.ts',
+      'providers/provider.ts',
+      'providers/reading.ts',
+      'http',
+    ],
     packages: ['fastify'],
     // It receives a journal, a connection pool and a sandbox's inside.
     types: ['agent', 'store/seam', 'providers/outgoing', 'egress/egress.ts'],
@@ -152,15 +160,16 @@ const CONTROL: Record<string, readonly string[]> = {
   prewarm: ['api', 'async', 'records', 'runtime', 'workers', 'spawn'],
   system: ['api', 'records', 'runtime', 'workers'],
   sandboxes: ['api', 'records', 'runtime', 'spawn', 'workers'],
-  metrics: ['api', 'records', 'runtime', 'queue', 'workers', 'prewarm'],
+  usage: ['api', 'async', 'records', 'runtime'],
+  metrics: ['api', 'records', 'runtime', 'queue', 'workers', 'prewarm', 'usage'],
   maintenance: ['async', 'keys', 'records', 'runtime', 'pool', 'workers', 'prewarm', 'system'],
 };
-const MOST_CONTROL_ENTRIES = 20;
+const MOST_CONTROL_ENTRIES = 21;
 
 /** Folders of src/providers/ and the other folders there that each may import: kinds of provider never share code directly. */
 const PROVIDER_ROOMS: Record<string, readonly string[]> = {
   backends: [],
-  container: [],
+  container: ['local'],
   custom: ['backends', 'outgoing'],
   hosted: ['backends', 'outgoing'],
   local: [],

@@ -12,6 +12,7 @@ export function testConfig(given: Partially<Config> = {}): Config {
       server: {},
       auth: {},
       rate_limit: {},
+      usage: {},
       audit: {},
       defaults: {},
       database: { path: '/nowhere' },

@@ -83,6 +83,14 @@ const ROWS: Readonly<Record<string, readonly Record<string, string | number | nu
   idempotency: [
     { scope: 'me', key: 'k', fingerprint: 'f', sandbox_id: 'sb-far', response: '{"a":1}', created_at: AT },
   ],
+  usage_hours: [
+    {
+      ...{ owner_id: 'me', hour: 490_000, provider: 'microvm', template: HARD, sandboxes: 2 },
+      ...{ sandbox_ms: 9_007_199_254_740_991, vcpu_ms: 2, memory_mb_ms: 3, cpu_us: 4, used_mb_ms: 5 },
+      ...{ rx_bytes: 6, tx_bytes: 7, execs: 8, exec_ms: 9 },
+    },
+  ],
+  usage_state: [{ one: 1, complete_until: AT }],
   execs: [
     {
       ...{

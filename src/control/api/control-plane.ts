@@ -24,6 +24,7 @@ import type {
   SnapshotViews,
 } from './system.ts';
 import type { Templates } from './templates.ts';
+import type { UsageViews } from './usage.ts';
 import type { Workers } from './workers.ts';
 
 export interface Sandboxes {
@@ -61,6 +62,7 @@ export interface ControlPlane {
   files: Files;
   templates: Templates;
   quotas: Quotas;
+  usage: UsageViews;
   keys: Keys;
   /** Named keys as the edges look them up. */
   namedKeys: NamedKeys;

@@ -56,6 +56,8 @@ export interface BackgroundDeps {
   prewarm: Prewarm;
   rates: BucketRateLimits;
   audit: AuditTrail;
+  /** Measure sandboxes, and write what they use. */
+  usage: Record<'sampler' | 'ledger', { start(): void; stop(): Promise<void> }>;
   settings: Pick<Settings, 'reconcileEveryMs'>;
   clock: Clock;
   logger: Logger;
@@ -83,6 +85,8 @@ export class Background {
       deps.reaper.start();
       deps.housekeeping.start();
       deps.openOutcomes.start();
+      deps.usage.sampler.start();
+      deps.usage.ledger.start();
       deps.runtimeWatch.start();
       await deps.vms.start();
       if (this.#stopped) return;
@@ -105,6 +109,7 @@ export class Background {
     const watches = [deps.timekeeper, deps.openOutcomes, deps.leaseMonitor, deps.runtimeWatch];
     const parts = [deps.reaper, deps.housekeeping, deps.localWorker, deps.destroyer, deps.prewarm];
     const over = [...watches, ...parts].map((part) => part.stop());
+    over.push(deps.usage.sampler.stop().then(() => deps.usage.ledger.stop()));
     const resigned = deps.roles.resign();
     deps.liveness.stop();
     deps.rates.stop();

@@ -6,6 +6,7 @@ import { REMEDIATION } from '../../schema/remediation.ts';
 import type { SharedDatabase } from '../../store/seam/shared-database.ts';
 import type { MetricViews } from '../api/system.ts';
 import { by, exposeEgress, exposeReadings } from './exposed.ts';
+import { exposeUsage, type UsageSource } from './exposed-usage.ts';
 import type { Metrics } from './metrics.ts';
 import type { Instruments } from './readings.ts';
 
@@ -18,6 +19,7 @@ export interface MetricViewDeps {
   version: string;
   /** Connections of sandboxes with an egress policy. */
   egress: { totals(): EgressCounters; sizes(): Readonly<Record<string, number>> };
+  usage: UsageSource;
   /** Masks secrets. */
   redact(value: unknown): unknown;
   /** The newest log lines, redacted. */
@@ -37,6 +39,7 @@ export function metricViews(deps: MetricViewDeps): MetricViews {
       exposeReadings(metrics, readings);
       if (shared) metrics.setTotals('svc_database_retries_total', by('outcome', shared.repetitions()));
       exposeEgress(metrics, deps.egress.totals());
+      exposeUsage(metrics, deps.usage);
       return metrics.text();
     },
     diagnostics: async ({ logs }) => {

@@ -34,6 +34,8 @@ export interface DestroyDeps {
   publisher: Publisher;
   sessions: Sessions<Runtime>;
   spawns: InFlightSpawns;
+  /** Reads what a sandbox used at last; never throws, and takes a second at most. */
+  usage: { last(row: SandboxRecord): Promise<void> };
   /** The id of this process in rows that it ends. */
   replica: string;
   replicas: Pick<Replicas, 'isAlive'>;
@@ -164,13 +166,17 @@ export class Destroyer {
   }
 
   async #finish(row: SandboxRecord): Promise<void> {
-    const { spawns, sessions, runtimes } = this.#deps;
+    const { spawns, sessions, runtimes, usage } = this.#deps;
     const { id } = row;
+    const isHere = row.worker_id === LOCAL_WORKER;
     try {
       await spawns.cancel(id);
       await sessions.end(id);
       const ended_at = await this.#endedAlone(row);
+      if (isHere) await usage.last(row);
       await runtimes.destroy(row, new AbortController().signal);
+      // A worker keeps the last reading of what it ended.
+      if (!isHere) await usage.last(row);
       await this.#record(row, ended_at);
       this.#retries.get(id)?.timer?.cancel();
       this.#retries.delete(id);

@@ -5,6 +5,7 @@ import { wrapNotStarted } from '../../domain/not-started.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider, ProviderSet, RuntimeSpec, RuntimeState, Started } from '../../providers/provider.ts';
+import type { Reading } from '../../providers/reading.ts';
 import type { ImagePolicy } from '../../schema/image-policy.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 
@@ -36,6 +37,11 @@ export interface Runtimes {
   /** Idempotent; resolves only when nothing of it is left. */
   destroy(row: Runtime, signal: AbortSignal): Promise<void>;
   attach(row: Runtime, signal: AbortSignal): Promise<SandboxIo>;
+  /**
+   * What rows of one provider and worker use, by sandbox; those that cannot be measured are left out. Rows of a VM of the pool are
+   * not measured.
+   */
+  usage(rows: readonly Runtime[], signal: AbortSignal): Promise<Map<string, Reading>>;
   /** What can be done inside it; nothing on a worker without sessions. Throws `unavailable` for a worker that cannot be called. */
   capabilities(row: Runtime): Promise<readonly string[]>;
 }
@@ -45,7 +51,7 @@ export interface RuntimesDeps {
   clock: Clock;
   logger: Logger;
   /** Handles rows with a `vm_id`. */
-  tenants: Omit<Runtimes, 'capabilities'>;
+  tenants: Omit<Runtimes, 'capabilities' | 'usage'>;
   /** Handles rows of other workers. */
   remote: Runtimes;
 }
@@ -72,6 +78,14 @@ export function runtimes({ providers, logger, tenants, remote, clock }: Runtimes
     },
     attach: async (row, signal) =>
       others(row)?.attach(row, signal) ?? own(row).attach(runtimeRef(row), signal),
+    usage: async (rows, signal) => {
+      const [first] = rows;
+      if (!first) return new Map();
+      if (others(first) === remote) return remote.usage(rows, signal);
+      const refs = rows.filter(({ vm_id }) => vm_id === undefined).map(runtimeRef);
+      if (isOfRemoved(providers, first) || refs.length === 0) return new Map();
+      return (await own(first).usage?.(refs, signal)) ?? new Map();
+    },
     capabilities: async (row) => (others(row) === remote ? remote.capabilities(row) : own(row).capabilities),
   };
 }

@@ -55,6 +55,12 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
       await whileLent(deps, row, { signal, withinMs: Math.max(LOST_AFTER_MS - overMs, BRIEFLY_MS) });
     },
     attach: (row, signal) => attached(deps, row, signal),
+    usage: async (rows, signal) => {
+      const [first] = rows;
+      if (!first) return new Map();
+      const { provider } = await workerOf(deps, first);
+      return (await provider.usage?.(rows.map(runtimeRef), signal)) ?? new Map();
+    },
     capabilities: async (row) => {
       const { worker } = await workerOf(deps, row);
       return workerCapabilities(worker, row.provider);

@@ -20,6 +20,7 @@ import { sessionRoutes } from './sessions.ts';
 import { snapshotRoutes } from './snapshots.ts';
 import { systemRoutes } from './system.ts';
 import { templateRoutes } from './templates.ts';
+import { usageRoutes } from './usage.ts';
 import { workerRoutes } from './workers.ts';
 
 export const ROUTES: readonly Route[] = [
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   ...fileRoutes,
   ...templateRoutes,
   ...quotaRoutes,
+  ...usageRoutes,
   ...providerRoutes,
   ...poolRoutes,
   ...snapshotRoutes,

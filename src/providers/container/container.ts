@@ -9,6 +9,7 @@ import { removeContainer } from './destroy.ts';
 import { imagePolicy } from './image-policy.ts';
 import { inspectRuntime, listRuntimes, nameOf } from './listing.ts';
 import { presentImages, probeContainer } from './probe.ts';
+import { containerReadings } from './readings.ts';
 import { callWords, isGvisor, kernelWords, memoryWords, processWords } from './runtime-kernel.ts';
 import { type ContainerDeps, type ContainerState, openState } from './state.ts';
 import { watchRuntimes } from './watch.ts';
@@ -16,6 +17,7 @@ import { watchRuntimes } from './watch.ts';
 /** Contacts the engine only when used. Containers carry the instance's label and outlive this object and this process. */
 export function containerProvider(deps: ContainerDeps): Provider {
   const state = openState(deps);
+  const usage = containerReadings(state);
   return {
     kind: 'container',
     capabilities: capabilitiesOf(state),
@@ -28,11 +30,16 @@ export function containerProvider(deps: ContainerDeps): Provider {
     probe: (signal) => probeContainer(state, signal),
     create: (spec, signal) => createRuntime(state, spec, signal),
     inspect: (ref, signal) => inspectRuntime(state, ref, signal),
-    destroy: async (ref, signal) => removeContainer(state, await nameOf(state, ref, signal), signal),
+    destroy: async (ref, signal) => {
+      await removeContainer(state, await nameOf(state, ref, signal), signal);
+      usage.forget(ref);
+    },
+    usage: usage.read,
     attach: (ref, signal) => attachRuntime(state, ref, signal),
     list: (signal) => listRuntimes(state, signal),
     watch: (onEvent, signal) => watchRuntimes(state, onEvent, signal),
     close: async () => {
+      usage.close();
       state.parked.endAll();
       state.engine.close();
     },

@@ -6,7 +6,9 @@ import { basename, dirname, join } from 'node:path';
 import { makeFolders } from '../../host/make-folders.ts';
 
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
-export type Controller = (typeof CONTROLLERS)[number];
+/** Counts processor time; in version 2 `cpu` does. */
+const ALL_CONTROLLERS = [...CONTROLLERS, 'cpuacct'] as const;
+export type Controller = (typeof ALL_CONTROLLERS)[number];
 
 export interface CgroupHost {
   version: 1 | 2;
@@ -22,8 +24,13 @@ interface Hierarchy {
 }
 
 const LIMIT_FILES: Record<1 | 2, Record<Controller, string>> = {
-  1: { memory: 'memory.limit_in_bytes', pids: 'pids.max', cpu: 'cpu.cfs_quota_us' },
-  2: { memory: 'memory.max', pids: 'pids.max', cpu: 'cpu.max' },
+  1: {
+    memory: 'memory.limit_in_bytes',
+    pids: 'pids.max',
+    cpu: 'cpu.cfs_quota_us',
+    cpuacct: 'cpuacct.usage',
+  },
+  2: { memory: 'memory.max', pids: 'pids.max', cpu: 'cpu.max', cpuacct: 'cpu.stat' },
 };
 /** The cgroup of version 2 that holds the server's own processes, beside the ones that it creates. */
 const SERVER_LEAF = 'svc-server';
@@ -70,7 +77,7 @@ function parseMount(line: string, paths: ReadonlyMap<string, string>): Hierarchy
   }
   if (type !== 'cgroup') return [];
   const names = options.split(',');
-  const controllers = CONTROLLERS.filter((controller) => names.includes(controller));
+  const controllers = ALL_CONTROLLERS.filter((controller) => names.includes(controller));
   const path = [...paths].find(([key]) =>
     controllers.some((controller) => key.split(',').includes(controller)),
   );

@@ -72,6 +72,7 @@ function valuesFor(version: CgroupHost['version'], controller: Controller, wish:
       ],
       2: [['cpu.max', `${quota} ${CPU_PERIOD_US}`, true]],
     },
+    cpuacct: { 1: [], 2: [] },
   };
   return values[controller][version];
 }

@@ -2,6 +2,7 @@
 import type { Capability, Isolation } from '../../schema/provider.ts';
 import { sandboxSession } from '../local/agent-socket.ts';
 import { runtimeName } from '../local/instance-folders.ts';
+import { localReadings } from '../local/readings.ts';
 import type { Provider } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import { clear } from './destroy.ts';
@@ -11,6 +12,7 @@ import { imageState, presentImages, readyImage } from './image-choice.ts';
 import { inspectRuntime, listRuntimes, watchRuntimes } from './listing.ts';
 import { GATE_MODULE, hasPart } from './modules.ts';
 import { probeMicrovm } from './probe.ts';
+import { readRecord } from './record.ts';
 import { listSnapshots } from './snapshot-prune.ts';
 import { SnapshotSource } from './snapshot-source.ts';
 import { type MicrovmState, openState } from './state.ts';
@@ -19,6 +21,12 @@ import { type MicrovmState, openState } from './state.ts';
 export function microvmProvider(deps: MicrovmDeps): Provider {
   const state = openState(deps);
   const snapshots = new SnapshotSource(state);
+  // Those of its monitor: emulation and devices are part of what it uses.
+  const usage = localReadings(state, {
+    folders: state.folders,
+    cgroups: state.cgroups,
+    recorded: async (folder) => (await readRecord(folder))?.cgroups,
+  });
   return {
     kind: 'microvm',
     capabilities: capabilitiesOf(state),
@@ -32,7 +40,11 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     probe: (signal) => probeMicrovm(state, signal),
     create: (spec, signal) => createRuntime(state, snapshots, spec, signal),
     inspect: (ref) => inspectRuntime(state, ref),
-    destroy: (ref, signal) => clear(state, runtimeName(ref), signal),
+    destroy: async (ref, signal) => {
+      await clear(state, runtimeName(ref), signal);
+      usage.forget(ref);
+    },
+    usage: usage.read,
     attach: async (ref, signal) => {
       const { sockets } = runtimePaths(state.folders, runtimeName(ref));
       return sandboxSession(
@@ -54,6 +66,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     watch: (onEvent, signal) => watchRuntimes(state, onEvent, signal),
     ...(state.monitor.restores && { snapshots: () => listSnapshots(state) }),
     close: async () => {
+      usage.close();
       await snapshots.close();
       await state.leave();
     },

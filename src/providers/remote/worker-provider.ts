@@ -11,14 +11,17 @@ import type { ErrorCode } from '../../schema/error.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import { type Validator, validator } from '../../schema/validator.ts';
 import {
+  MOST_MEASURED,
   RpcDestroyResult,
   RpcImageResult,
   RpcSpawnResult,
   RpcStatusResult,
+  RpcUsageResult,
   type RpcStatusResult as Status,
 } from '../../schema/worker-rpc.ts';
 import { hadNoEffect } from '../outgoing/faults.ts';
 import type { Created, ImageSpec, Provider, RuntimeRef, RuntimeSpec } from '../provider.ts';
+import type { Reading } from '../reading.ts';
 import { type WorkerCall, WorkerDiffers } from './call.ts';
 import { reportedDifferences } from './reported-differences.ts';
 
@@ -26,6 +29,7 @@ const SPAWNED = validator(RpcSpawnResult, 'result');
 const DESTROYED = validator(RpcDestroyResult, 'result');
 const READY = validator(RpcImageResult, 'result');
 const STATUS = validator(RpcStatusResult, 'result');
+const MEASURED = validator(RpcUsageResult, 'result');
 
 /** Opens a session into a sandbox of the worker. */
 export type OpenWorkerSession = (
@@ -67,10 +71,28 @@ export function workerProvider(
       const fault = aboutThat(DESTROYED, ref, kind);
       await call({ method: 'worker.destroy', params: target(ref), lease: ref.lease, fault, signal });
     },
+    usage: (refs, signal) => usage({ kind, call }, refs, signal),
     attach: (ref, signal) => open({ ref, provider: kind }, signal),
     list: async () => [],
     close: async () => {},
   };
+}
+
+/** In calls of a bounded size. */
+async function usage(
+  { kind, call }: Pick<RemoteKind, 'kind'> & { call: CallWorker },
+  refs: readonly RuntimeRef[],
+  signal: AbortSignal,
+): Promise<Map<string, Reading>> {
+  const readings = new Map<string, Reading>();
+  const known = new Set(refs.map(({ id }) => id));
+  for (let at = 0; at < refs.length; at += MOST_MEASURED) {
+    const sandbox_ids = refs.slice(at, at + MOST_MEASURED).map(({ id }) => id);
+    const params = { provider: kind, sandbox_ids };
+    const result = await call<RpcUsageResult>({ method: 'worker.usage', params, fault: MEASURED, signal });
+    for (const [id, reading] of Object.entries(result.readings)) if (known.has(id)) readings.set(id, reading);
+  }
+  return readings;
 }
 
 const NOT_HAD: Partial<Record<ErrorCode, string>> = {

@@ -6,6 +6,7 @@ import type { Capability, Isolation } from '../../schema/provider.ts';
 import { openAgentSocket, sandboxSession } from '../local/agent-socket.ts';
 import { MAX_PROCESSES } from '../local/cgroup-plan.ts';
 import { isTrial, runtimeName, socketPath } from '../local/instance-folders.ts';
+import { localReadings } from '../local/readings.ts';
 import { inspectLocal, listLocal } from '../local/runtimes.ts';
 import type { Provider } from '../provider.ts';
 import { createRuntime } from './create.ts';
@@ -21,6 +22,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
   const state = openState(deps);
   const runners = runnerChoice(state);
   const { folders } = state;
+  const usage = cgroupReadings(state);
   const runtimes = {
     folders,
     readRecord,
@@ -49,6 +51,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
       // What a host lacks to start a sandbox must not keep one from ending.
       await state.prepare().catch(() => undefined);
       await clear(state, runtimeName(ref), signal);
+      usage.forget(ref);
     },
     // A socket nobody holds refuses, so the record needs no look: process 1 is the only one that has it.
     attach: async (ref, signal) =>
@@ -66,13 +69,22 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
         );
       return listLocal(runtimes);
     },
+    usage: usage.read,
     close: async () => {
+      usage.close();
       await runners.close();
       state.launcher.close();
       await state.leave();
     },
   };
 }
+
+const cgroupReadings = (state: UserspaceState) =>
+  localReadings(state, {
+    folders: state.folders,
+    cgroups: async () => (await state.prepare()).cgroups,
+    recorded: async (folder) => (await readRecord(folder))?.cgroups,
+  });
 
 /** A tracer that rewrites paths does not isolate: its limits hold only for well-behaved guests. */
 const NOTHING: Isolation = {

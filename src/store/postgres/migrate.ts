@@ -21,6 +21,7 @@ import { JOINED_ADMISSIONS } from './migrations/0026-joined-admissions.ts';
 import { EGRESS } from './migrations/0027-egress.ts';
 import { SECRETS } from './migrations/0028-secrets.ts';
 import { SESSIONS } from './migrations/0029-sessions.ts';
+import { USAGE } from './migrations/0030-usage.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -56,6 +57,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 27, works_with: 24, sql: EGRESS },
   { version: 28, works_with: 24, sql: SECRETS },
   { version: 29, works_with: 24, sql: SESSIONS },
+  { version: 30, works_with: 24, sql: USAGE },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

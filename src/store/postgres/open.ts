@@ -28,6 +28,7 @@ import { Signals } from './signals.ts';
 import { templateStore } from './templates.ts';
 import { ticketStore } from './tickets.ts';
 import { timeStore } from './time.ts';
+import { usageStore } from './usage.ts';
 import { createWork, type Work } from './work.ts';
 import { leaseStore, workerStore } from './workers.ts';
 
@@ -99,6 +100,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       warm: warmStore(work),
       events: eventStore(table),
       execs: execStore(work),
+      usage: usageStore(work),
       pool: noPool,
       workers: workerStore(work),
       leases: leaseStore(work),

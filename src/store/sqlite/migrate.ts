@@ -31,6 +31,7 @@ import { JOINED_ADMISSIONS } from './migrations/0026-joined-admissions.ts';
 import { EGRESS } from './migrations/0027-egress.ts';
 import { SECRETS } from './migrations/0028-secrets.ts';
 import { SESSIONS } from './migrations/0029-sessions.ts';
+import { USAGE } from './migrations/0030-usage.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -62,6 +63,7 @@ const MIGRATIONS: readonly string[] = [
   EGRESS,
   SECRETS,
   SESSIONS,
+  USAGE,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -24,6 +24,7 @@ import {
   stamp,
   text,
 } from './row-rule-kinds.ts';
+import { USAGE_RULES } from './usage-row-rules.ts';
 
 const KIB = 1024;
 const id = (prefix: string) => fits(`^${prefix}-[a-z0-9-]{1,60}$`, `is not an id such as ${prefix}-…`);
@@ -263,6 +264,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       signal: optional(text(64, 1)),
     },
   },
+  ...USAGE_RULES,
   event_ids: { key: 'reserved_through', columns: { reserved_through: count(0) } },
   event_gaps: { key: 'owner_id', columns: { owner_id: text(512), through: count(0) } },
   active_counts: { key: 'provider', columns: { provider, active: count(0) } },

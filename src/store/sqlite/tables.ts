@@ -19,6 +19,7 @@ import { sandboxWrites } from './sandboxes.ts';
 import { secretStore } from './secrets.ts';
 import { sessionStore } from './sessions.ts';
 import { templateStore } from './templates.ts';
+import { usageStore } from './usage.ts';
 import { workerStore } from './workers.ts';
 
 export interface TableDeps {
@@ -42,6 +43,7 @@ export function storeTables({ durable, relaxed, ids, work, cache = new RowCache(
     warm: warmStore(durable, work),
     events: eventStore(relaxed, ids, work),
     execs: execStore(relaxed, work),
+    usage: usageStore(durable, relaxed, work),
     pool: poolStore(durable, work),
     workers: workerStore(durable, work),
     leases: leaseStore(durable, work),

@@ -30,6 +30,7 @@ import { FAKE_START, fakeIds } from './ports.ts';
 import { type FakePreviews, fakePreviews } from './previews.ts';
 import { FAKE_DECISION, fakeQuotas } from './quotas.ts';
 import { fakeTemplates } from './templates.ts';
+import { fakeUsage } from './usage.ts';
 import { fakeWorkers } from './workers.ts';
 
 export interface Asked {
@@ -258,6 +259,7 @@ export function fakeControlPlane({
       return sandbox;
     }),
     quotas: fakeQuotas(note),
+    usage: fakeUsage(note),
     ...fakeKeys(note, clock),
     ...fakeCredentials(note, clock),
     workers: fakeWorkers(note),

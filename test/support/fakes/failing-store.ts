@@ -47,7 +47,7 @@ export function failingStore(inner: Store): FailingStore {
   };
   const { instance, sandboxes, templates, warm, quotas, events, execs, pool, idempotency, audit, clock } =
     inner;
-  const { workers, leases, keys, sessions, secrets, replicas, roles, signals, ping, close } = inner;
+  const { usage, workers, leases, keys, sessions, secrets, replicas, roles, signals, ping, close } = inner;
   return {
     instance,
     sandboxes: wrap(sandboxes, 'sandboxes.'),
@@ -59,6 +59,7 @@ export function failingStore(inner: Store): FailingStore {
     warm: wrap(warm, 'warm.'),
     events: wrap(events, 'events.'),
     execs: wrap(execs, 'execs.'),
+    usage: wrap(usage, 'usage.'),
     pool: wrap(pool, 'pool.'),
     workers: wrap(workers, 'workers.'),
     leases: wrap(leases, 'leases.'),

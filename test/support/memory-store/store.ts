@@ -26,6 +26,7 @@ import { memorySessions } from './sessions.ts';
 import { active, addEvents, copy, drop, overShare, type Tables } from './tables.ts';
 import { memoryTemplates } from './templates.ts';
 import { type MemoryTickets, memoryTickets } from './tickets.ts';
+import { type MemoryUsage, memoryUsage } from './usage.ts';
 import { memoryLeases, memoryWorkers } from './workers.ts';
 
 export interface MemoryStoreDeps {
@@ -46,13 +47,14 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
   };
   const keys = memoryKeys();
   const tickets = deps.isShared ? memoryTickets() : undefined;
+  const usage = memoryUsage();
   return {
     instance: {
       id: deps.ids.uuid(),
       key: deps.random.bytes(32).toString('hex'),
       created_at: new Date(deps.clock.now()).toISOString(),
     },
-    sandboxes: { ...writes(tables, tickets), ...reads(tables) },
+    sandboxes: { ...writes(tables, usage, tickets), ...reads(tables) },
     templates: memoryTemplates(),
     quotas: memoryQuotas(tables, {
       addEvents: (drafts) => addEvents(tables, drafts),
@@ -70,6 +72,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
       ? memoryReplicas(deps.clock)
       : { replicas: singleReplica, roles: allRoles, signals: noSignals }),
     execs: memoryExecs(tables),
+    usage: usage.store,
     idempotency: {
       find: async (claim) => liveClaim(tables, claim),
       prune: async (before, most = Number.POSITIVE_INFINITY) => {
@@ -90,7 +93,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
 
 type Writes = Pick<SandboxStore, 'reserve' | 'transition' | 'extend' | 'purgeEnded'>;
 
-function writes(tables: Tables, tickets?: MemoryTickets): Writes {
+function writes(tables: Tables, usage: MemoryUsage, tickets?: MemoryTickets): Writes {
   const held = (id: string, from: readonly SandboxState[]) => {
     const row = tables.sandboxes.get(id);
     return row && from.includes(row.state) ? row : undefined;
@@ -107,6 +110,7 @@ function writes(tables: Tables, tickets?: MemoryTickets): Writes {
       if (tables.sandboxes.has(sandbox.id))
         throw new ServiceError('conflict', 'This sandbox exists already.');
       const placed = place(tables, sandbox, limits, decision.placement?.worker_id, warm !== undefined);
+      usage.changed(placed, true);
       if (claim)
         tables.claims.set(claimId(claim), {
           ...claim,
@@ -124,6 +128,7 @@ function writes(tables: Tables, tickets?: MemoryTickets): Writes {
       Object.assign(row, copy(patch), replica_id && { replica_id });
       if (replica_id === null) Reflect.deleteProperty(row, 'replica_id');
       settleClaim(tables, row, response);
+      usage.changed(row, false);
       if (hasEnded(row.state)) tables.leases.delete(id);
       return { sandbox: copy(row), events: addEvents(tables, events) };
     },

@@ -547,7 +547,7 @@ class Error(TypedDict):
 class Event(TypedDict):
     # Increases with every event, also across restarts.
     id: int
-    type: Literal['sandbox.created', 'sandbox.running', 'sandbox.destroyed', 'sandbox.error', 'exec.started', 'exec.completed', 'exec.failed', 'exec.timeout', 'file.written', 'file.read', 'operation.failed', 'resource.limit', 'provider.failed', 'reconcile.action', 'spawn.queued', 'spawn.dequeued', 'spawn.queue_timeout', 'quota.saved', 'quota.deleted', 'image.pulled', 'image.failed', 'image.imported', 'image.removed', 'egress.denied', 'egress.allowed', 'egress.limited', 'egress.credential_used', 'egress.changed', 'stream.gap']
+    type: Literal['sandbox.created', 'sandbox.running', 'sandbox.destroyed', 'sandbox.error', 'sandbox.oom', 'exec.started', 'exec.completed', 'exec.failed', 'exec.timeout', 'file.written', 'file.read', 'operation.failed', 'resource.limit', 'provider.failed', 'reconcile.action', 'spawn.queued', 'spawn.dequeued', 'spawn.queue_timeout', 'quota.saved', 'quota.deleted', 'image.pulled', 'image.failed', 'image.imported', 'image.removed', 'egress.denied', 'egress.allowed', 'egress.limited', 'egress.credential_used', 'egress.changed', 'stream.gap']
     timestamp: str
     sandbox_id: NotRequired[str]
     owner_id: NotRequired[str]
@@ -1265,6 +1265,69 @@ class Live(TypedDict):
     uptime: NotRequired[str]
 
 
+class LiveOwnerUsage(TypedDict):
+    # Empty: sandboxes without an owner.
+    owner_id: str
+    sandboxes: int
+    cpu_percent: float
+    memory_bytes: float
+    rx_bytes_per_second: float
+    tx_bytes_per_second: float
+
+
+class LiveSandboxUsage(TypedDict):
+    sandbox_id: str
+    owner_id: NotRequired[str]
+    provider: str
+    state: Literal['creating', 'running', 'unhealthy', 'destroying', 'destroyed', 'error']
+    worker_id: str
+    template: NotRequired[str]
+    vcpus: int
+    memory_limit_bytes: int
+    # When it was admitted.
+    created_at: str
+    # When it ends.
+    expires_at: str
+    # Absent if it was not measured yet.
+    sampled_at: NotRequired[str]
+    # Of one processor, so that two busy ones are 200.
+    cpu_percent: NotRequired[float]
+    # Memory in use, without pages of files that can be dropped.
+    memory_bytes: NotRequired[float]
+    # Disk in use.
+    disk_bytes: NotRequired[float]
+    # Processes and threads.
+    processes: NotRequired[float]
+    # Bytes received.
+    rx_bytes_per_second: NotRequired[float]
+    # Bytes sent.
+    tx_bytes_per_second: NotRequired[float]
+
+
+# This server’s machine; absent for callers that see one owner only.
+class LiveUsageHost(TypedDict):
+    cpus: int
+    # Of all processors of this machine.
+    cpu_percent: float
+    # Memory in use on this machine.
+    memory_bytes: int
+    memory_total_bytes: int
+
+
+class LiveUsage(TypedDict):
+    # Time of the answer.
+    sampled_at: str
+    # How often a sandbox is measured that nobody looks at.
+    interval_seconds: float
+    # This server’s machine; absent for callers that see one owner only.
+    host: NotRequired[LiveUsageHost]
+    # Sandboxes that fit the filters.
+    matching: int
+    sandboxes: List[LiveSandboxUsage]
+    # Sums of all that fit the filters, by owner; the largest 100.
+    owners: List[LiveOwnerUsage]
+
+
 class LogLine(TypedDict):
     line: str
 
@@ -1622,6 +1685,96 @@ class Sandbox(TypedDict):
     warnings: NotRequired[List[str]]
 
 
+class SandboxUsageNow(TypedDict):
+    # Of one processor, so that two busy ones are 200.
+    cpu_percent: NotRequired[float]
+    # Memory in use, without pages of files that can be dropped.
+    memory_bytes: NotRequired[float]
+    # Disk in use.
+    disk_bytes: NotRequired[float]
+    # Processes and threads.
+    processes: NotRequired[float]
+    # Bytes received.
+    rx_bytes_per_second: NotRequired[float]
+    # Bytes sent.
+    tx_bytes_per_second: NotRequired[float]
+    memory_limit_bytes: int
+    # Who measured; a guest can forge what it says, so that is not in totals.
+    source: NotRequired[Literal['host', 'engine', 'guest']]
+
+
+class SandboxUsageRow(TypedDict):
+    sandbox_id: str
+    owner_id: str
+    provider: str
+    template: str
+    vcpus: int
+    memory_mb: int
+    # When it was admitted.
+    started_at: str
+    # When it ended.
+    ended_at: NotRequired[str]
+    # Its allocated time is in the ledger up to here.
+    metered_to: str
+    # True if its last use, of one interval at most, was not measured.
+    estimated: bool
+    # The most memory that was in use.
+    peak_memory_bytes: int
+    # Processes that the kernel ended because the memory was used up.
+    oom_kills: int
+    # Allocated: time between admission and end.
+    sandbox_seconds: float
+    # Allocated: the same × vcpus.
+    vcpu_seconds: float
+    # Allocated: the same × memory in MiB.
+    memory_mib_seconds_allocated: float
+    # Measured by the host: processor time.
+    cpu_seconds: float
+    # Measured by the host: memory in use, in MiB, × time.
+    memory_mib_seconds: float
+    # Measured by the host: bytes received.
+    rx_bytes: int
+    # Measured by the host: bytes sent.
+    tx_bytes: int
+    # Commands that ended.
+    execs: int
+    # Time that these commands took.
+    exec_seconds: float
+
+
+class SandboxUsagePointsItem(TypedDict):
+    # Time of the point.
+    at: str
+    # Of one processor, so that two busy ones are 200.
+    cpu_percent: NotRequired[float]
+    # Memory in use, without pages of files that can be dropped.
+    memory_bytes: NotRequired[float]
+    # Disk in use.
+    disk_bytes: NotRequired[float]
+    # Processes and threads.
+    processes: NotRequired[float]
+    # Bytes received.
+    rx_bytes_per_second: NotRequired[float]
+    # Bytes sent.
+    tx_bytes_per_second: NotRequired[float]
+
+
+class SandboxUsage(TypedDict):
+    sandbox_id: str
+    owner_id: NotRequired[str]
+    # Time of `now`; absent if nothing was measured yet.
+    sampled_at: NotRequired[str]
+    now: SandboxUsageNow
+    # Why a value is absent.
+    missing: Dict[str, str]
+    totals: NotRequired[SandboxUsageRow]
+    # Time of the oldest point. Points are lost when the server stops.
+    points_since: NotRequired[str]
+    # Seconds between points.
+    step_seconds: float
+    points: List[SandboxUsagePointsItem]
+
+
 class SessionCreate(TypedDict):
     # The only owner that the session acts for. Required where owners are enforced and the key is not an administrator’s. A session of one owner does not administer.
     owner_id: NotRequired[str]
@@ -1820,6 +1973,71 @@ class TemplateUpdate(TypedDict):
     prewarm: NotRequired[int]
 
 
+UsageRow = TypedDict("UsageRow", {
+    # Start of its time.
+    'from': str,
+    # Empty: sandboxes without an owner.
+    'owner_id': NotRequired[str],
+    'provider': NotRequired[str],
+    # Empty: sandboxes without a template.
+    'template': NotRequired[str],
+    # Sandboxes that were admitted in this time.
+    'sandboxes': int,
+    # Allocated: time between admission and end.
+    'sandbox_seconds': float,
+    # Allocated: the same × vcpus.
+    'vcpu_seconds': float,
+    # Allocated: the same × memory in MiB.
+    'memory_mib_seconds_allocated': float,
+    # Measured by the host: processor time.
+    'cpu_seconds': float,
+    # Measured by the host: memory in use, in MiB, × time.
+    'memory_mib_seconds': float,
+    # Measured by the host: bytes received.
+    'rx_bytes': int,
+    # Measured by the host: bytes sent.
+    'tx_bytes': int,
+    # Commands that ended.
+    'execs': int,
+    # Time that these commands took.
+    'exec_seconds': float,
+})
+
+
+class UsageTotals(TypedDict):
+    # Allocated: time between admission and end.
+    sandbox_seconds: float
+    # Allocated: the same × vcpus.
+    vcpu_seconds: float
+    # Allocated: the same × memory in MiB.
+    memory_mib_seconds_allocated: float
+    # Measured by the host: processor time.
+    cpu_seconds: float
+    # Measured by the host: memory in use, in MiB, × time.
+    memory_mib_seconds: float
+    # Measured by the host: bytes received.
+    rx_bytes: int
+    # Measured by the host: bytes sent.
+    tx_bytes: int
+    # Commands that ended.
+    execs: int
+    # Time that these commands took.
+    exec_seconds: float
+
+
+UsageReport = TypedDict("UsageReport", {
+    # Start.
+    'from': str,
+    # End, not included.
+    'to': str,
+    'step': Literal['hour', 'day', 'month', 'total'],
+    # Everything before is in the ledger; rows of complete hours do not change any more.
+    'complete_until': NotRequired[str],
+    'rows': List[UsageRow],
+    'total': UsageTotals,
+})
+
+
 # 0 is unknown.
 class WorkerCapacity(TypedDict):
     max_sandboxes: int
@@ -1970,6 +2188,65 @@ class ListQuotasQuery(TypedDict):
 class AdminListQuotasQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
+
+
+class SandboxUsageQuery(TypedDict):
+    # fine: the last 10 min at each measurement; minute: the last 6 h. fine if omitted.
+    step: NotRequired[Literal['fine', 'minute']]
+
+
+class LiveUsageQuery(TypedDict):
+    # The largest first; cpu if omitted.
+    sort: NotRequired[Literal['cpu', 'memory', 'network', 'disk', 'age']]
+    # 50 if omitted.
+    limit: NotRequired[int]
+    # Only sandboxes of this owner.
+    owner_id: NotRequired[str]
+    # Only sandboxes of this provider.
+    provider: NotRequired[str]
+    state: NotRequired[Literal['creating', 'running', 'unhealthy', 'destroying', 'destroyed', 'error']]
+    # Only these sandboxes, at most 100, separated by commas.
+    ids: NotRequired[str]
+
+
+OwnerUsageQuery = TypedDict("OwnerUsageQuery", {
+    # Start: a month (2026-11), a day (2026-11-22), a time (2026-11-22T10:00:00Z) or hours back (24h). The present month if omitted. In UTC.
+    'from': NotRequired[str],
+    # End, not included, in the same forms; a month or day is included. The end of the month or day of from, or now, if omitted.
+    'to': NotRequired[str],
+    # Time of one row; day if omitted.
+    'step': NotRequired[Literal['hour', 'day', 'month', 'total']],
+    # Tell these apart as well.
+    'group_by': NotRequired[Literal['provider', 'template']],
+    # csv: the same rows as RFC 4180. Accept: text/csv does the same.
+    'format': NotRequired[Literal['json', 'csv']],
+})
+
+
+OwnerUsageSandboxesQuery = TypedDict("OwnerUsageSandboxesQuery", {
+    # Start: a month (2026-11), a day (2026-11-22), a time (2026-11-22T10:00:00Z) or hours back (24h). The present month if omitted. In UTC.
+    'from': NotRequired[str],
+    # End, not included, in the same forms; a month or day is included. The end of the month or day of from, or now, if omitted.
+    'to': NotRequired[str],
+    'limit': NotRequired[int],
+    'cursor': NotRequired[str],
+    # csv: the same rows as RFC 4180. Accept: text/csv does the same.
+    'format': NotRequired[Literal['json', 'csv']],
+})
+
+
+AdminUsageQuery = TypedDict("AdminUsageQuery", {
+    # Start: a month (2026-11), a day (2026-11-22), a time (2026-11-22T10:00:00Z) or hours back (24h). The present month if omitted. In UTC.
+    'from': NotRequired[str],
+    # End, not included, in the same forms; a month or day is included. The end of the month or day of from, or now, if omitted.
+    'to': NotRequired[str],
+    # The largest first; cpu if omitted.
+    'sort': NotRequired[Literal['cpu', 'memory', 'network', 'sandboxes']],
+    # 100 if omitted.
+    'limit': NotRequired[int],
+    # csv: the same rows as RFC 4180. Accept: text/csv does the same.
+    'format': NotRequired[Literal['json', 'csv']],
+})
 
 
 class ListImagesQuery(TypedDict):

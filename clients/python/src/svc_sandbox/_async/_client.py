@@ -38,6 +38,7 @@ from ._parts import (
     AsyncQuotas,
     AsyncSystem,
     AsyncTemplates,
+    AsyncUsage,
     AsyncWorkers,
 )
 
@@ -70,6 +71,7 @@ class AsyncClient(AsyncPart):
         self.execs = AsyncExecs(connection)
         self.templates = AsyncTemplates(connection)
         self.quotas = AsyncQuotas(connection)
+        self.usage = AsyncUsage(connection)
         self.egress = AsyncEgress(connection)
         self.credentials = AsyncCredentials(connection)
         self.images = AsyncImages(connection)

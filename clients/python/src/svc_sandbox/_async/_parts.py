@@ -162,6 +162,41 @@ class AsyncQuotas(AsyncPart):
         return cast("m.QuotaSummary", await self._call("quotaSummary", call_timeout=call_timeout))
 
 
+class AsyncUsage(AsyncPart):
+    """What sandboxes use, and have used."""
+
+    async def live(self, *, call_timeout: Optional[float] = None, **query: Unpack[m.LiveUsageQuery]) -> m.LiveUsage:
+        """The sandboxes that use most, now."""
+        return cast("m.LiveUsage", await self._call("liveUsage", query=query, call_timeout=call_timeout))
+
+    async def sandbox(
+        self, sandbox_id: str, *, call_timeout: Optional[float] = None, **query: Unpack[m.SandboxUsageQuery]
+    ) -> m.SandboxUsage:
+        """What a sandbox uses, and has used; also of an ended one."""
+        answer = await self._call("sandboxUsage", {"id": sandbox_id}, query=query, call_timeout=call_timeout)
+        return cast("m.SandboxUsage", answer)
+
+    async def owner(
+        self, owner_id: str, *, call_timeout: Optional[float] = None, **query: Unpack[m.OwnerUsageQuery]
+    ) -> m.UsageReport:
+        """What the sandboxes of an owner have used."""
+        answer = await self._call("ownerUsage", {"owner_id": owner_id}, query=query, call_timeout=call_timeout)
+        return cast("m.UsageReport", answer)
+
+    async def sandboxes(
+        self, owner_id: str, *, call_timeout: Optional[float] = None, **query: Unpack[m.OwnerUsageSandboxesQuery]
+    ) -> Tuple[List[m.SandboxUsageRow], Optional[str]]:
+        """One page of the sandboxes of an owner, newest first, with their totals; and the cursor of the next."""
+        params = {"owner_id": owner_id}
+        response = await self._send("ownerUsageSandboxes", params, query=query, call_timeout=call_timeout)
+        rows = cast("List[m.SandboxUsageRow]", await self._json(response))
+        return rows, response.headers.get("x-next-cursor")
+
+    async def owners(self, *, call_timeout: Optional[float] = None, **query: Unpack[m.AdminUsageQuery]) -> m.UsageReport:
+        """Owners by what their sandboxes have used; needs an admin key."""
+        return cast("m.UsageReport", await self._call("adminUsage", query=query, call_timeout=call_timeout))
+
+
 class AsyncEgress(AsyncPart):
     """Egress policies."""
 

@@ -38,6 +38,7 @@ from ._parts import (
     Quotas,
     System,
     Templates,
+    Usage,
     Workers,
 )
 
@@ -70,6 +71,7 @@ class Client(Part):
         self.execs = Execs(connection)
         self.templates = Templates(connection)
         self.quotas = Quotas(connection)
+        self.usage = Usage(connection)
         self.egress = Egress(connection)
         self.credentials = Credentials(connection)
         self.images = Images(connection)

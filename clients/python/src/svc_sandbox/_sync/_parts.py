@@ -163,6 +163,41 @@ class Quotas(Part):
         return cast("m.QuotaSummary", self._call("quotaSummary", call_timeout=call_timeout))
 
 
+class Usage(Part):
+    """What sandboxes use, and have used."""
+
+    def live(self, *, call_timeout: Optional[float] = None, **query: Unpack[m.LiveUsageQuery]) -> m.LiveUsage:
+        """The sandboxes that use most, now."""
+        return cast("m.LiveUsage", self._call("liveUsage", query=query, call_timeout=call_timeout))
+
+    def sandbox(
+        self, sandbox_id: str, *, call_timeout: Optional[float] = None, **query: Unpack[m.SandboxUsageQuery]
+    ) -> m.SandboxUsage:
+        """What a sandbox uses, and has used; also of an ended one."""
+        answer = self._call("sandboxUsage", {"id": sandbox_id}, query=query, call_timeout=call_timeout)
+        return cast("m.SandboxUsage", answer)
+
+    def owner(
+        self, owner_id: str, *, call_timeout: Optional[float] = None, **query: Unpack[m.OwnerUsageQuery]
+    ) -> m.UsageReport:
+        """What the sandboxes of an owner have used."""
+        answer = self._call("ownerUsage", {"owner_id": owner_id}, query=query, call_timeout=call_timeout)
+        return cast("m.UsageReport", answer)
+
+    def sandboxes(
+        self, owner_id: str, *, call_timeout: Optional[float] = None, **query: Unpack[m.OwnerUsageSandboxesQuery]
+    ) -> Tuple[List[m.SandboxUsageRow], Optional[str]]:
+        """One page of the sandboxes of an owner, newest first, with their totals; and the cursor of the next."""
+        params = {"owner_id": owner_id}
+        response = self._send("ownerUsageSandboxes", params, query=query, call_timeout=call_timeout)
+        rows = cast("List[m.SandboxUsageRow]", self._json(response))
+        return rows, response.headers.get("x-next-cursor")
+
+    def owners(self, *, call_timeout: Optional[float] = None, **query: Unpack[m.AdminUsageQuery]) -> m.UsageReport:
+        """Owners by what their sandboxes have used; needs an admin key."""
+        return cast("m.UsageReport", self._call("adminUsage", query=query, call_timeout=call_timeout))
+
+
 class Egress(Part):
     """Egress policies."""
 

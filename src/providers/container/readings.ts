@@ -1,0 +1,154 @@
+// What containers use: by their cgroups where the engine runs on this host, otherwise by the engine's own statistics, which take it
+// far longer. Those are asked at most once a minute for each container, four at a time.
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
+import { parseHierarchies } from '../local/cgroup-host.ts';
+import { CgroupUsage } from '../local/cgroup-usage.ts';
+import type { RuntimeRef } from '../provider.ts';
+import type { Reading } from '../reading.ts';
+import { refusedWith } from './engine-faults.ts';
+import { nameOf } from './listing.ts';
+import type { ContainerState } from './state.ts';
+
+const STATS_MS = 60_000;
+const STATS_AT_ONCE = 4;
+const WAITING = { waiting: 10_000, waitMs: 10_000 };
+
+interface Container {
+  /** Names this start of the container. */
+  counter: string;
+  /** Its cgroups here; empty: the engine is elsewhere. */
+  folders: readonly string[];
+  pid: number;
+  stats?: { reading: Reading; at: number };
+}
+
+export interface ContainerReadings {
+  read(refs: readonly RuntimeRef[], signal: AbortSignal): Promise<Map<string, Reading>>;
+  forget(ref: RuntimeRef): void;
+  close(): void;
+}
+
+export function containerReadings(state: ContainerState): ContainerReadings {
+  const usage = new CgroupUsage('container', state.clock);
+  const known = new Map<string, Container>();
+  const limit = new ConcurrencyLimit(STATS_AT_ONCE, { clock: state.clock, ...WAITING });
+  const one = async (ref: RuntimeRef, signal: AbortSignal): Promise<[string, Reading] | undefined> => {
+    const container = known.get(ref.id) ?? (await found(state, ref, signal));
+    if (!container) return undefined;
+    known.set(ref.id, container);
+    const local = await usage.readAll([ref.id], async () => container.folders, signal);
+    const cgroup = local.get(ref.id);
+    if (cgroup) return [ref.id, { ...cgroup, ...networkOf(container.pid), counter: container.counter }];
+    if (container.folders.length > 0) return undefined;
+    return [ref.id, await engineReading(state, { ref, container }, signal)];
+  };
+  return {
+    read: async (refs, signal) => {
+      const settled = await Promise.allSettled(refs.map((ref) => limit.run(() => one(ref, signal), signal)));
+      signal.throwIfAborted();
+      return new Map(
+        settled.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : [])),
+      );
+    },
+    forget: ({ id }) => {
+      known.delete(id);
+      usage.forget(id);
+    },
+    close: () => usage.close(),
+  };
+}
+
+/** Undefined when it does not run. */
+async function found(
+  state: ContainerState,
+  ref: RuntimeRef,
+  signal: AbortSignal,
+): Promise<Container | undefined> {
+  const path = `/containers/${await nameOf(state, ref, signal)}/json`;
+  const reply = await state.engine
+    .json({ method: 'GET', path, what: 'look up a sandbox' }, signal)
+    .catch((error: unknown) => {
+      if (refusedWith(error, 404)) return undefined;
+      throw error;
+    });
+  const { Id, State } = (reply ?? {}) as { Id?: unknown; State?: { Pid?: unknown; StartedAt?: unknown } };
+  const pid = State?.Pid;
+  if (typeof Id !== 'string' || typeof pid !== 'number' || pid <= 0) return undefined;
+  return {
+    counter: `${Id.slice(0, 12)}/${State?.StartedAt}`.slice(0, 128),
+    pid,
+    folders: await foldersOf(pid, Id),
+  };
+}
+
+/** Only folders that carry the id of the container are its own: the number of a process means nothing on another host. */
+async function foldersOf(pid: number, id: string): Promise<string[]> {
+  try {
+    const texts = ['/proc/self/mountinfo', `/proc/${pid}/cgroup`].map((path) => readFile(path, 'utf8'));
+    const [mounts = '', own = ''] = await Promise.all(texts);
+    return parseHierarchies(mounts, own)
+      .map(({ folder }) => folder)
+      .filter((folder) => folder.includes(id));
+  } catch {
+    return [];
+  }
+}
+
+/** Bytes of all interfaces but `lo`. */
+function networkOf(pid: number): Pick<Reading, 'rx_bytes' | 'tx_bytes'> {
+  try {
+    const lines = readFileSync(`/proc/${pid}/net/dev`, 'latin1').split('\n').slice(2);
+    const counts = lines
+      .map((line) => line.trim().split(/[:\s]+/))
+      .filter(([name]) => name !== 'lo' && name !== '');
+    const sum = (at: number) => counts.reduce((all, fields) => all + Number(fields[at] ?? 0), 0);
+    return { rx_bytes: sum(1), tx_bytes: sum(9) };
+  } catch {
+    return {};
+  }
+}
+
+async function engineReading(
+  state: ContainerState,
+  { ref, container }: { ref: RuntimeRef; container: Container },
+  signal: AbortSignal,
+): Promise<Reading> {
+  const now = state.clock.monotonic();
+  if (container.stats && now - container.stats.at < STATS_MS) return container.stats.reading;
+  const path = `/containers/${await nameOf(state, ref, signal)}/stats`;
+  const query = { stream: 0, 'one-shot': 1 };
+  const stats = await state.engine.json({ method: 'GET', path, query, what: 'measure a sandbox' }, signal);
+  const reading: Reading = { counter: container.counter, source: 'engine', ...valuesOf(stats) };
+  container.stats = { reading, at: now };
+  return reading;
+}
+
+interface Stats {
+  cpu_stats?: { cpu_usage?: { total_usage?: unknown } };
+  memory_stats?: { usage?: unknown; max_usage?: unknown; stats?: Record<string, unknown> };
+  pids_stats?: { current?: unknown };
+  networks?: Record<string, { rx_bytes?: unknown; tx_bytes?: unknown }>;
+}
+
+const number = (value: unknown) => (typeof value === 'number' && value >= 0 ? value : undefined);
+
+function valuesOf(stats: unknown): Partial<Reading> {
+  const { cpu_stats, memory_stats, pids_stats, networks } = (stats ?? {}) as Stats;
+  const cpu = number(cpu_stats?.cpu_usage?.total_usage);
+  const usage = number(memory_stats?.usage);
+  const droppable =
+    number(memory_stats?.stats?.inactive_file ?? memory_stats?.stats?.total_inactive_file) ?? 0;
+  const peak = number(memory_stats?.max_usage);
+  const processes = number(pids_stats?.current);
+  const sum = (name: 'rx_bytes' | 'tx_bytes') =>
+    Object.values(networks ?? {}).reduce((all, each) => all + (number(each?.[name]) ?? 0), 0);
+  return {
+    ...(cpu !== undefined && { cpu_us: Math.floor(cpu / 1000) }),
+    ...(usage !== undefined && { memory_bytes: Math.max(0, usage - droppable) }),
+    ...(peak !== undefined && { peak_memory_bytes: peak }),
+    ...(processes !== undefined && { processes }),
+    ...(networks && { rx_bytes: sum('rx_bytes'), tx_bytes: sum('tx_bytes') }),
+  };
+}
