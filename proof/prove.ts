@@ -53,6 +53,9 @@ const TESTS: Partial<Record<string, { files: string[]; env?: Record<string, stri
   environment: { files: ENVIRONMENT.map((name) => `test/fault/${name}.test.ts`) },
 };
 
+/** A run on a busy machine is judged by what it breaks. */
+const PATIENT = '--testTimeout=900000';
+
 /** Campaigns on processes that live through all of it. */
 const CAMPAIGNS = ['sessions', 'replicas'];
 
@@ -114,7 +117,13 @@ async function byTests(
   let failed = 0;
   for (let run = 0; run < runs; run++) {
     const given = { ...env, SVC_TEST_TALLY: tallies, SVC_TEST_SEED: String(seed + run * 10_000) };
-    const args = ['node_modules/vitest/vitest.mjs', 'run', '--reporter=json', `--outputFile=${report}`];
+    const args = [
+      'node_modules/vitest/vitest.mjs',
+      'run',
+      '--reporter=json',
+      `--outputFile=${report}`,
+      PATIENT,
+    ];
     await execa(process.execPath, [...args, ...files], { cwd: root, env: given, reject: false });
     const { numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as { numFailedTests: number };
     failed += numFailedTests;

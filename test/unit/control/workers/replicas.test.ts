@@ -5,7 +5,8 @@
 import { expect, it } from 'vitest';
 import { simulated } from '../../../../proof/simulated.ts';
 import { ReplicaRun } from '../../../../proof/simulation/replica-run.ts';
-import { api, forever } from '../../../support/servers/control.ts';
+import { ServiceError } from '../../../../src/domain/errors.ts';
+import { api, forever, owned } from '../../../support/servers/control.ts';
 
 const STEPS = 250;
 /** Seeds that once broke an invariant; a run of chosen seeds does without them. */
@@ -115,6 +116,46 @@ it('answers a repeated key at another replica with the sandbox that the first on
   expect(lost).toEqual({});
   expect(rescued.id).toBeDefined();
   expect(rescued.id).not.toBe(first.id);
+});
+
+it('gives a spawn that waits the prewarmed sandbox of an admission whose answer the desk lost', async () => {
+  const run = new ReplicaRun(5);
+  await run.start();
+  run.calm();
+  const { w, replicas } = run;
+  const { reserve } = w.store.sandboxes;
+  const lost: string[] = [];
+  w.store.sandboxes.reserve = async (order) => {
+    const reserved = await reserve(order);
+    if (!order.ticket || reserved.kind !== 'reserved' || lost.length > 0) return reserved;
+    lost.push(order.sandbox.id);
+    throw new ServiceError('unavailable', 'The database did not answer.');
+  };
+  for (const replica of replicas) {
+    const starting = replica.restart();
+    await w.clock.advance(10_000);
+    await starting;
+  }
+  const [home, ...others] = replicas;
+  const spawn = (replica = home, facts = {}) =>
+    replica!.control.sandboxes.spawn({ ttl: '1h', ...facts }, owned('ann'), {}, forever);
+  const first = Array.from({ length: 6 }, () => spawn());
+  await w.clock.advance(5000);
+  const prewarmed = (await w.store.warm.all()).map(({ id }) => id);
+  expect(prewarmed).toHaveLength(2);
+  const waiting = others.map((replica) => spawn(replica, { template: 'py' }));
+  await w.clock.advance(1000);
+  await home!.control.sandboxes.destroy((await first[0]!).id, api);
+  await w.clock.advance(20_000);
+  expect(lost).toHaveLength(1);
+  const { id } = await Promise.race(waiting);
+  expect([id]).toEqual(lost);
+  expect(prewarmed).toContain(id);
+  await w.clock.advance(200_000);
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'running' });
+  const running = run.workers.flatMap(({ provider }) => [...provider.runtimes.values()]);
+  expect(running.map((one) => one.id)).toContain(id);
+  for (const spawning of waiting) spawning.catch(() => undefined);
 });
 
 it('moves the upkeep when its replica freezes, and ends what expired and what that one was ending', async () => {
