@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { fakeDeps } from '../support/fakes/ports.ts';
+import { quickClock } from '../support/fakes/quick-clock.ts';
 import { ownPostgres, urlOf } from '../support/hosts/postgres.ts';
 import { api } from '../support/servers/api.ts';
 import { cli, removeHome, startServer } from '../support/servers/server.ts';
@@ -21,7 +22,7 @@ describe('an older version (SVC_TEST_PREVIOUS names it)', () => {
     const server = await ownPostgres();
     // Databases are copies of it.
     const store = await openPostgresStore({
-      ...fakeDeps(),
+      ...{ ...fakeDeps(), clock: quickClock(1) },
       ...{ url: urlOf('template1', server.port), program: '0.0.0-test', pool: 4, prepare: true },
       requireSyncStandby: false,
     });
@@ -31,6 +32,7 @@ describe('an older version (SVC_TEST_PREVIOUS names it)', () => {
     const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'contract', ...files];
     const given = { PATH: process.env.PATH, HOME: process.env.HOME, SVC_TEST_POSTGRES: server.folder };
     const run = spawn(process.execPath, args, { cwd: previous, env: given, stdio: 'inherit' });
+    onTestFinished(() => void run.kill());
     expect(await once(run, 'exit')).toEqual([0, null]);
   });
 
