@@ -6,6 +6,8 @@ packages=(bubblewrap gcc libc6-dev make python3 python3-venv util-linux mandoc)
 packages+=(docker.io runsc podman proot busybox-static mmdebstrap dpkg-dev)
 # Another unpacker of image layers, and a program that makes archives of images.
 packages+=(umoci skopeo)
+# The kernel of the code interpreter, and what its charts and tables are made with.
+packages+=(python3-ipykernel python3-matplotlib python3-pandas)
 # The agent for arm64, built and run.
 packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
 packages+=(systemd zsh fish)

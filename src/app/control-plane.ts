@@ -23,6 +23,7 @@ import type { Store } from '../store/store.ts';
 import { type CloseStack, closeStack } from './close-stack.ts';
 import { hintAtImage } from './image-hint.ts';
 import { processImages, runsImages } from './image-pulls.ts';
+import { interpreterFiles } from './interpreter-files.ts';
 import { openStore } from './open-store.ts';
 import { processEgress } from './process-egress.ts';
 import { processLedger } from './process-ledger.ts';
@@ -97,6 +98,7 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
       ledger,
       openEgress: processEgress(config),
       seal: processSeal(config, deps.random),
+      interpreter: interpreterFiles(deps.packageRoot),
       conceal: (secret: string) => deps.redactor.hold(secret),
     };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });

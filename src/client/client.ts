@@ -28,6 +28,7 @@ import {
   sendForJson,
   termsOf,
 } from './call.ts';
+import { CodeClient } from './code.ts';
 import { type ClientOptions, connectionTo, type PipedOptions } from './connection.ts';
 import { CredentialsClient } from './credentials.ts';
 import { EgressClient } from './egress.ts';
@@ -62,6 +63,8 @@ export class Client {
   readonly quotas: QuotasClient;
   /** Detached commands. */
   readonly execs: ExecsClient;
+  /** The code interpreters of sandboxes. */
+  readonly code: CodeClient;
   /** Egress policies. */
   readonly egress: EgressClient;
   readonly images: ImagesClient;
@@ -85,6 +88,7 @@ export class Client {
     this.templates = new TemplatesClient(this.#connection);
     this.quotas = new QuotasClient(this.#connection);
     this.execs = new ExecsClient(this.#connection);
+    this.code = new CodeClient(this.#connection);
     this.egress = new EgressClient(this.#connection);
     this.images = new ImagesClient(this.#connection);
     this.system = new SystemClient(this.#connection);

@@ -7,10 +7,9 @@ import { type CallOptions, type ClientAnswer, type Connection, send } from './ca
 import { transportFailure } from './failures.ts';
 
 const FORMAT: JsonLineFormat<unknown> = {
-  /** Far above 64 KiB of output with every byte escaped. */
-  bytes: 4 * 1024 * 1024,
-  /** A line is one event, one piece of output or one command in a list. */
-  structure: { depth: 64, tokens: 20_000 },
+  /** A result of code may be an image or a table. */
+  bytes: 16 * 1024 * 1024,
+  structure: { depth: 64, tokens: 400_000 },
   tooLong: () => new ServiceError('internal', 'A line of the stream is too long.'),
   read: (value) => value,
   invalid: (cause) => new ServiceError('internal', 'A line of the stream is not JSON.', { cause }),
@@ -40,7 +39,7 @@ export async function* followedLines<T>(
 export const untilClosed = ({ closing }: Connection, signal: AbortSignal | undefined): AbortSignal =>
   signal ? AbortSignal.any([signal, closing]) : closing;
 
-/** Yields lines without their line breaks, at most 4 MiB each. Leaving the loop closes the connection. */
+/** Yields lines without their line breaks, at most 16 MiB each. Leaving the loop closes the connection. */
 export async function* bodyLines(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<Buffer> {
   try {
     yield* byteLines(answer.body as AsyncIterable<Buffer>, FORMAT);

@@ -2,6 +2,7 @@
 export { ServiceError } from '../domain/errors.ts';
 export type { AdmissionDecision } from '../schema/admission.ts';
 export type { AuditQuery, AuditRecord } from '../schema/audit.ts';
+export type { CodeContext, CodeError, CodeLine, CodeOutput, CodeResult } from '../schema/code.ts';
 export type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
 export type { ErrorCode } from '../schema/error.ts';
 export type { Event, EventQuery, EventType } from '../schema/event.ts';

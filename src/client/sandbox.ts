@@ -3,6 +3,7 @@ import type { ExecRequest, ExecResult } from '../schema/exec.ts';
 import type { PreviewLink } from '../schema/preview.ts';
 import type { DestroyResult, Sandbox as SandboxRecord } from '../schema/sandbox.ts';
 import type { CallTerms, ExecTerms } from './call.ts';
+import type { CodeClient } from './code.ts';
 import type { EgressClient } from './egress.ts';
 import type { ExecLine } from './exec-line.ts';
 import type { ExecsClient } from './execs.ts';
@@ -40,6 +41,7 @@ type FileCall =
   | 'mkdir'
   | 'remove';
 type ExecCall = 'detach' | 'list' | 'get' | 'output' | 'signal';
+type CodeCall = 'run' | 'stream' | 'contexts' | 'createContext' | 'restartContext' | 'removeContext';
 type EgressCall = 'get' | 'set' | 'log' | 'followLog' | 'suggest';
 /** What a command takes beside its text. */
 export type ExecOptions = Omit<ExecRequest, 'command' | 'stream' | 'detach'>;
@@ -48,6 +50,7 @@ export type ExecOptions = Omit<ExecRequest, 'command' | 'stream' | 'detach'>;
 interface Calls {
   files: FilesClient;
   execs: ExecsClient;
+  code: CodeClient;
   egress: EgressClient;
   get(id: string, terms: CallTerms): Promise<SandboxRecord>;
   extend(id: string, ttl: string, terms: CallTerms & { exact?: boolean }): Promise<SandboxRecord>;
@@ -68,6 +71,8 @@ export class Sandbox {
   readonly files: Bound<FilesClient, FileCall>;
   /** Background commands. */
   readonly execs: Bound<ExecsClient, ExecCall>;
+  /** The code interpreter. */
+  readonly code: Bound<CodeClient, CodeCall>;
   readonly egress: Bound<EgressClient, EgressCall>;
   readonly #client: Calls;
 
@@ -92,6 +97,8 @@ export class Sandbox {
     ] as const;
     this.files = bound(client.files, id, files);
     this.execs = bound(client.execs, id, ['detach', 'list', 'get', 'output', 'signal']);
+    const code = ['run', 'stream', 'contexts', 'createContext', 'restartContext', 'removeContext'] as const;
+    this.code = bound(client.code, id, code);
     this.egress = bound(client.egress, id, ['get', 'set', 'log', 'followLog', 'suggest']);
   }
 

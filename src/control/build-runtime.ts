@@ -88,6 +88,8 @@ export interface ControlDeps {
   /** Calls other workers; absent: there are none. */
   remote?: RemoteProviders | undefined;
   host: { cpus: number; memoryMb?: number; hostname?: string; kernel?: string };
+  /** The files of the code interpreter by name; absent: sandboxes have none. */
+  interpreter?: (() => Record<string, string>) | undefined;
   /** Masks secrets in what the API shows of the configuration. */
   redact(value: unknown): unknown;
 }

@@ -3,11 +3,7 @@ import { KeyedLock } from '../domain/keyed-lock.ts';
 import { replicaUrl } from '../domain/replica-url.ts';
 import { formatTemplateKey, type TemplateKey } from '../domain/template-key.ts';
 import { EventFeed } from '../events/feed.ts';
-import { dataAccess } from './access/data-access.ts';
 import { egressPolicies } from './access/egress.ts';
-import { files } from './access/files.ts';
-import { logs } from './access/logs.ts';
-import { previews } from './access/previews.ts';
 import type { ControlPlane } from './api/control-plane.ts';
 import {
   buildFoundation,
@@ -17,7 +13,7 @@ import {
   type Runtime,
 } from './build-runtime.ts';
 import { buildSpawning, type Spawning } from './build-spawning.ts';
-import { execs } from './exec/exec.ts';
+import { insides } from './exec/insides.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { keyViews } from './keys/keys.ts';
 import { sessionViews } from './keys/sessions.ts';
@@ -189,6 +185,8 @@ function buildInterface(
     settings,
     clock,
   });
+  const { server } = config.current();
+  const inside = insides({ ...deps, ...foundation, access, runtimes, server });
   return {
     sandboxes: sandboxViews({
       sandboxes,
@@ -213,13 +211,9 @@ function buildInterface(
       logger,
       deadlineSet: () => reaper.wake(),
     }),
-    exec: execs({ access, publisher, log: execLog, find, settings, ids, clock }),
-    logs: logs({ access, clock }),
-    previews: previews({ server: config.current().server, store, runtimes, access, clock }),
+    ...inside,
     egress: egressPolicies({ settings, egress, gates, find, sandboxes, credentials, publisher, clock }),
     credentials: credentialViews(credentials),
-    dataAccess: dataAccess({ store, sandboxes }),
-    files: files({ access, publisher }),
     templates: templateViews({
       templates,
       credentials,

@@ -3,8 +3,8 @@
 // on the database knows them. They open nothing once the sandbox has ended.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
-/** `access`: commands and files. `traffic`: ports. */
-export type DataTokenKind = 'access' | 'traffic';
+/** `access`: commands and files. `traffic`: ports. `code`: what the code interpreter asks of the service itself. */
+export type DataTokenKind = 'access' | 'traffic' | 'code';
 
 const SHAPE = /^([A-Za-z0-9_-]{1,128})\.([A-Za-z0-9_-]{43})$/;
 

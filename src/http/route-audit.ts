@@ -22,7 +22,7 @@ export const UNAUDITED: Readonly<Partial<Record<RouteId, string>>> = {
 /** Reads by their method that start something all the same. */
 const STARTS: readonly RouteId[] = ['execSocket'];
 
-const INSIDE = /^\/sandboxes\/\{id\}\/(?:archive|execs?|files|previews)(?:\/|$)/;
+const INSIDE = /^\/sandboxes\/\{id\}\/(?:archive|code|execs?|files|previews)(?:\/|$)/;
 const OF_SANDBOXES = /^\/sandboxes(?:\/|$)|\/spawn$/;
 
 export function routeAudit(id: RouteId): RouteAudit {

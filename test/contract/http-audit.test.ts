@@ -243,6 +243,7 @@ describe('every admin call is recorded', () => {
       'putFile',
       'removeFile',
       'putArchive',
+      ...(['runCode', 'createCodeContext', 'restartCodeContext', 'removeCodeContext'] as const),
     ] as const;
     for (const id of inside) await askSample(http.base, id, key);
     await recorded(() => call('GET', '/admin/audit'));

@@ -105,6 +105,8 @@ const DO: RouteId[] = [
   ] as const),
   ...(['exec', 'execSocket', 'signalExec', 'createPreview', 'writeFile', 'putFile', 'removeFile'] as const),
   'putArchive',
+  ...(['runCode', 'listCodeContexts', 'createCodeContext'] as const),
+  ...(['restartCodeContext', 'removeCodeContext'] as const),
   ...(['moveFile', 'chmodFile', 'makeDirectory', 'createTemplate', 'updateTemplate'] as const),
   ...(['deleteTemplate', 'spawnTemplate', 'putEgress'] as const),
 ];

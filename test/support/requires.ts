@@ -45,6 +45,9 @@ const present = {
   nginx: () => onPath('nginx'),
   chromium: () => onPath('chromium'),
   python3: () => executable('/usr/bin/python3'),
+  ipykernel: () =>
+    spawnSync('/usr/bin/python3', ['-c', 'import ipykernel, matplotlib, pandas'], { stdio: 'ignore' })
+      .status === 0,
   'python-client': () => onPath('python3') && installs('scripts/python-tools.sh'),
   javascript: () => onPath('npm') && installs('scripts/javascript-tools.sh'),
   schemathesis: () => onPath('python3') && installs('scripts/schemathesis.sh'),

@@ -29,6 +29,7 @@ export function dataAccess({ store, sandboxes }: DataAccessDeps): DataAccess {
     isSameText(fileSignature(token('access', id), file), signature);
   return {
     tokensOf: (id) => ({ access: token('access', id), traffic: token('traffic', id) }),
+    codeToken: (id) => token('code', id),
     sandboxOf: (kind, given) => sandboxOfToken(key, kind, given),
     holderOf,
     isUsable: async (id) => {

@@ -3,6 +3,7 @@ import type { ByteLedger } from '../../domain/byte-ledger.ts';
 import type { AdmissionDecision } from '../../schema/admission.ts';
 import type { ExtendRequest, Sandbox, SandboxListQuery, SpawnRequest } from '../../schema/sandbox.ts';
 import type { Caller } from './caller.ts';
+import type { Code } from './code.ts';
 import type { CredentialViews } from './credentials.ts';
 import type { DataAccess } from './data-access.ts';
 import type { EgressPolicies } from './egress.ts';
@@ -52,6 +53,7 @@ export interface Sandboxes {
 export interface ControlPlane {
   sandboxes: Sandboxes;
   exec: Execs;
+  code: Code;
   logs: Logs;
   previews: Previews;
   /** Access by the tokens of sandboxes. */

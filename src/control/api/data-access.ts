@@ -4,7 +4,9 @@ import type { Caller } from './caller.ts';
 
 export interface DataAccess {
   /** The tokens of a sandbox. They do not change while it lives, and every server on the database makes the same. */
-  tokensOf(sandbox_id: string): Record<DataTokenKind, string>;
+  tokensOf(sandbox_id: string): Record<'access' | 'traffic', string>;
+  /** What the service proves itself with to the code interpreter of a sandbox. */
+  codeToken(sandbox_id: string): string;
   /** The sandbox that a token opens, whether or not it still runs; undefined for a token that is not ours. */
   sandboxOf(kind: DataTokenKind, token: string): string | undefined;
   /** Who holds the token of a sandbox: a caller that may use the inside of this one. */

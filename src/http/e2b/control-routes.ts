@@ -8,7 +8,7 @@ import { notOffered } from './answers.ts';
 import type { ControlCall, ControlResult, ControlRoute } from './control-call.ts';
 import { createSandbox, templateName, withinCeiling } from './create-sandbox.ts';
 import { listSandboxes } from './list-sandboxes.ts';
-import { BASE_TEMPLATE, detailView, listedView, startedView } from './sandbox-view.ts';
+import { BUILT_IN, detailView, listedView, startedView } from './sandbox-view.ts';
 import { sampleOf } from './usage-sample.ts';
 
 /** Seconds that a sandbox lives without a wish, by version of the call. */
@@ -110,12 +110,12 @@ function templateViews(): ControlRoute[] {
   return [
     read('e2b.templates', ['/templates', '/v2/templates'], async ({ caller, hold }, { templates }) => {
       const page = await templates.list({}, caller, hold);
-      const names = [...new Set([BASE_TEMPLATE, ...page.templates.map(({ name }) => name)])];
+      const names = [...new Set([...BUILT_IN, ...page.templates.map(({ name }) => name)])];
       return { status: 200, body: names.map(view) };
     }),
     read('e2b.alias', ['/templates/aliases/:alias'], async ({ params, caller }, { templates }) => {
       const name = templateName(params.alias ?? '');
-      if (name !== BASE_TEMPLATE) await templates.get(name, caller);
+      if (!BUILT_IN.includes(name)) await templates.get(name, caller);
       return { status: 200, body: { templateID: name, public: true } };
     }),
   ];

@@ -7,7 +7,7 @@ import { validator } from '../../schema/validator.ts';
 import { badWish } from './answers.ts';
 import type { ControlCall } from './control-call.ts';
 import type { Fields } from './read-body.ts';
-import { BASE_TEMPLATE } from './sandbox-view.ts';
+import { BUILT_IN } from './sandbox-view.ts';
 
 const ALL_TRAFFIC = ['0.0.0.0/0', '::/0'];
 const check = validator(SpawnRequest, 'The request');
@@ -68,7 +68,7 @@ async function isOwn(
   } catch (error) {
     const { code } = asServiceError(error);
     if (code !== 'not_found' && code !== 'bad_request') throw error;
-    if (name === BASE_TEMPLATE) return false;
+    if (BUILT_IN.includes(name)) return false;
     throw new ServiceError('not_found', `template '${name.slice(0, 128)}' not found`);
   }
 }

@@ -24,8 +24,8 @@ export interface DataGate {
   clock: Pick<Clock, 'now'>;
 }
 
-/** What admits to a route: the token, the token or a signed link, or nothing. */
-export type DataAuth = 'token' | 'file' | 'none';
+/** What admits to a route: the token, the token or a signed link, the token for ports too, or nothing. */
+export type DataAuth = 'token' | 'file' | 'port' | 'none';
 
 const NEEDED = 'unauthorized access, please provide a valid access token or method signing if supported';
 
@@ -44,13 +44,16 @@ export async function admit(
   const token = headerOf(headers, 'x-access-token');
   const link = auth === 'file' ? linkOf(request) : undefined;
   const origin = { connection: request.raw.socket, address: request.address, reply };
+  const traffic = auth === 'port' ? headerOf(headers, 'e2b-traffic-access-token') : undefined;
   const named =
     headerOf(headers, 'e2b-sandbox-id') ??
     (token === undefined ? undefined : dataAccess.sandboxOf('access', token)) ??
+    (traffic === undefined ? undefined : dataAccess.sandboxOf('traffic', traffic)) ??
     (link && (await findSigned(gate, link, origin)));
   if (named === undefined) throw token === undefined ? unnamed() : unauthorized(NEEDED);
   if (!(await dataAccess.isUsable(named))) throw new SandboxGone(named);
   if (auth === 'none') return named;
+  if (traffic !== undefined && dataAccess.sandboxOf('traffic', traffic) === named) return named;
   if (token !== undefined) return checkToken(gate, token, named, auth);
   if (!link) throw unauthorized(auth === 'file' ? 'missing signature query parameter' : NEEDED);
   return checkLink(gate, link, named);

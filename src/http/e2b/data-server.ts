@@ -13,6 +13,7 @@ import { logFailure, toServiceError } from '../errors.ts';
 import type { RouteId } from '../paths.ts';
 import type { Route } from '../route.ts';
 import { dataFailure, sandboxGone, sendAnswer } from './answers.ts';
+import { CODE_PORT, codeService } from './code-service.ts';
 import { admit, type DataAuth, SandboxGone } from './data-access.ts';
 import type { FacadeDeps } from './facade-deps.ts';
 import { type FilesDeps, readFile, writeFiles } from './files-content.ts';
@@ -55,7 +56,7 @@ export function serveData(plane: FastifyInstance, deps: FacadeDeps): void {
     templateOf(await control.sandboxes.get(sandbox_id, caller));
   const process = processService({ ...shared, templateOf: templateOfCall });
   const filesystem = filesystemService(shared);
-  const add = (method: 'GET' | 'POST', url: string, auth: DataAuth, handler: Handler) =>
+  const add = (method: 'GET' | 'POST' | 'DELETE', url: string, auth: DataAuth, handler: Handler) =>
     plane.route({
       method,
       url,
@@ -74,14 +75,20 @@ export function serveData(plane: FastifyInstance, deps: FacadeDeps): void {
     addRpc(`/filesystem.Filesystem/${name}`, unary(method, deps));
   for (const [name, method] of Object.entries(filesystem.streams))
     addRpc(`/filesystem.Filesystem/${name}`, stream(method, WATCH_PING, deps));
-  add('GET', '/health', 'none', async (_call, _request, reply) => reply.code(204).send());
+  const code = codeService({ ...shared, templateOf: templateOfCall, hijack: endless(deps) });
+  for (const { method, path, handler } of code.routes) add(method, path, 'port', handler);
+  add('GET', '/health', 'none', async (call, request, reply) => {
+    if (request.headers['e2b-sandbox-port'] !== CODE_PORT) return reply.code(204).send();
+    await code.ready(call);
+    return 'OK';
+  });
   add('GET', '/metrics', 'token', async (call, _request, reply) =>
     sendAnswer(reply, { status: 200, headers: {}, body: await usage(deps, call) }),
   );
   addFiles(add, { ...shared, maxFileSize: deps.config.current().server.max_file_size }, deps);
 }
 
-type Add = (method: 'GET' | 'POST', url: string, auth: DataAuth, handler: Handler) => void;
+type Add = (method: 'GET' | 'POST' | 'DELETE', url: string, auth: DataAuth, handler: Handler) => void;
 
 function addFiles(add: Add, files: FilesDeps, { clock }: FacadeDeps): void {
   const queryOf = ({ raw }: FastifyRequest) => new URL(raw.url ?? '/', 'http://x').searchParams;
@@ -191,8 +198,7 @@ function stream(method: ServerStream, ping: object, deps: FacadeDeps): Handler {
     const { value } = await messages.next();
     if (value === undefined) throw new RpcFailure('invalid_argument', 'the request has no message');
     const message = objectOf(value);
-    const response = hijack(reply);
-    deps.inFlight.endless(response);
+    const response = endless(deps)(reply);
     const opened = openStream(response, { headers: request.raw.headers, clock: deps.clock, ping });
     await method(call, message, opened.stream).then(
       () => opened.end(),
@@ -227,6 +233,15 @@ function upload(method: ClientStream, { clock }: FacadeDeps): Handler {
       lingerOver(raw, clock);
     } else response.end(Buffer.concat([messageFrame(outcome), lastFrame({})]));
     return reply;
+  };
+}
+
+/** The response for an answer that ends only with its work. */
+function endless({ inFlight }: FacadeDeps) {
+  return (reply: FastifyReply) => {
+    const response = hijack(reply);
+    inFlight.endless(response);
+    return response;
   };
 }
 

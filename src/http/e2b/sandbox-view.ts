@@ -4,8 +4,9 @@ import type { Sandbox } from '../../schema/sandbox.ts';
 
 /** The version of their agent whose features are offered: their SDKs decide by it what they try. */
 export const AGENT_VERSION = '0.6.13';
-/** A template of this name needs no set-up: it is what the server runs by default. */
-export const BASE_TEMPLATE = 'base';
+/** Templates of these names need no set-up: they are what the server runs by default. */
+export const BUILT_IN = ['base', 'code-interpreter-v1'];
+const BASE_TEMPLATE = 'base';
 const CLIENT = 'svc';
 /** Their schema has no smaller one. */
 const LEAST_MEMORY_MB = 128;

@@ -2,6 +2,7 @@
 import type { Route } from '../route.ts';
 import { archiveRoutes } from './archive.ts';
 import { auditRoutes } from './audit.ts';
+import { codeRoutes } from './code.ts';
 import { credentialRoutes } from './credentials.ts';
 import { egressRoutes } from './egress.ts';
 import { eventRoutes } from './events.ts';
@@ -26,6 +27,7 @@ import { workerRoutes } from './workers.ts';
 export const ROUTES: readonly Route[] = [
   ...sandboxRoutes,
   ...execRoutes,
+  ...codeRoutes,
   ...previewRoutes,
   ...egressRoutes,
   ...archiveRoutes,

@@ -25,6 +25,8 @@ const FILES: Record<string, string> = {
   'ld.so.cache': '',
   'ld.so.conf': '',
   localtime: '',
+  // Debian's matplotlib does not start without it.
+  matplotlibrc: '',
   'machine-id': '',
 };
 /** Where a host describes itself: programs read the first; the second is in the sandbox with /usr. */
@@ -41,6 +43,7 @@ const HOST_PARTS = [
   '/etc/ld.so.conf.d',
   '/etc/ssl/certs',
   '/etc/localtime',
+  '/etc/matplotlibrc',
 ];
 
 /** The file of `makeEtc` that is the resolv.conf of sandboxes with a transparent gate. */

@@ -13,6 +13,7 @@ import { ServiceError } from '../../../src/domain/errors.ts';
 import type { Clock } from '../../../src/domain/ports.ts';
 import { realClock } from '../../../src/host/clock.ts';
 import type { AuditRecord } from '../../../src/schema/audit.ts';
+import type { CodeContext } from '../../../src/schema/code.ts';
 import type { Config } from '../../../src/schema/config.ts';
 import type { ExecItem, ExecLine, ExecRequest, LogLine } from '../../../src/schema/exec.ts';
 import type { FileInfo } from '../../../src/schema/file.ts';
@@ -68,6 +69,8 @@ const EXEC_ITEM: ExecItem = {
   ...{ exec_id: EXEC_ID, command: 'sleep 1', detached: true, state: 'running', started_at: STAMP },
 };
 
+const FAKE_CONTEXT: CodeContext = { id: 'context-1', language: 'python', cwd: '/home/user' };
+
 const ROOMY = 1024 * 1024 * 1024;
 
 export interface FakeControlOptions {
@@ -107,6 +110,7 @@ export function fakeControlPlane({
     healthy: true,
     dataAccess: {
       tokensOf: (id) => ({ access: `access ${id}`, traffic: `traffic ${id}` }),
+      codeToken: (id) => `code ${id}`,
       sandboxOf: (kind, token) => (token.startsWith(`${kind} `) ? token.slice(kind.length + 1) : undefined),
       holderOf: (id, request_id) => ({ role: 'admin', actor: 'system:token', credential: id, request_id }),
       isUsable: async (id) => sandboxMap.has(id),
@@ -187,6 +191,36 @@ export function fakeControlPlane({
       signal: async (target, name, caller) => note('exec.signal', caller, target, name),
     },
     previews: fakePreviews(clock, note as (method: string, ...args: unknown[]) => void),
+    code: {
+      async stream(id, request, { caller }) {
+        note('code.stream', caller, id, request);
+        return (async function* () {
+          yield { type: 'stdout', text: 'a\u2028b', timestamp: STAMP };
+          yield { type: 'end_of_execution' };
+        })();
+      },
+      async run(id, request, { caller }) {
+        note('code.run', caller, id, request);
+        return { results: [{ is_main_result: true, text: '2' }], stdout: '', stderr: '', execution_count: 1 };
+      },
+      async contexts(id, { caller }) {
+        note('code.contexts', caller, id);
+        return [FAKE_CONTEXT];
+      },
+      async createContext(id, request, { caller }) {
+        note('code.createContext', caller, id, request);
+        return FAKE_CONTEXT;
+      },
+      async restartContext(id, context_id, { caller }) {
+        note('code.restartContext', caller, id, context_id);
+      },
+      async removeContext(id, context_id, { caller }) {
+        note('code.removeContext', caller, id, context_id);
+      },
+      async ready(id, { caller }) {
+        note('code.ready', caller, id);
+      },
+    },
     logs: {
       async read(id, lines, caller) {
         note('logs.read', caller, id, lines);

@@ -209,7 +209,7 @@ describe('a client with an unreachable or foreign server', () => {
 
   it.each([
     ['{"stream":"stdout","data":"x"}\nnot json\n', 'not JSON'],
-    [`${'x'.repeat(5_000_000)}\n`.slice(0, -1), 'too long'],
+    [`${'x'.repeat(17_000_000)}\n`.slice(0, -1), 'too long'],
   ])('refuses a hostile stream', async (body, words) => {
     reply = () => ({ status: 200, body });
     const read = async () => {

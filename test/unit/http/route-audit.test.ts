@@ -29,6 +29,7 @@ describe('the rule', () => {
       [
         ...['exec', 'execSocket', 'signalExec', 'createPreview', 'writeFile', 'putFile', 'removeFile'],
         ...['moveFile', 'chmodFile', 'makeDirectory', 'putArchive'],
+        ...['runCode', 'createCodeContext', 'restartCodeContext', 'removeCodeContext'],
       ].sort(),
     );
   });

@@ -1,4 +1,4 @@
-"""What a command takes beside its text."""
+"""What a command and code take beside their text."""
 
 from __future__ import annotations
 
@@ -19,3 +19,10 @@ class ExecOptions(TypedDict):
     stdin: NotRequired[str]
     timeout: NotRequired[str]
     encoding: NotRequired[Literal["utf8", "base64"]]
+
+
+class CodeOptions(TypedDict):
+    language: NotRequired[Literal["python", "bash", "javascript"]]
+    context_id: NotRequired[str]
+    env: NotRequired[Dict[str, str]]
+    timeout: NotRequired[str]

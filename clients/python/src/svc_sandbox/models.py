@@ -75,6 +75,136 @@ class AuditRecord(TypedDict):
     target: NotRequired[str]
 
 
+class CodeContext(TypedDict):
+    # Id of a context.
+    id: str
+    language: Literal['python', 'bash', 'javascript']
+    # Working folder.
+    cwd: str
+
+
+class CodeContextEnded(TypedDict):
+    status: Literal['restarted', 'removed']
+
+
+class CodeContextRequest(TypedDict):
+    language: NotRequired[Literal['python', 'bash', 'javascript']]
+    # Working folder, an absolute path.
+    cwd: NotRequired[str]
+
+
+class CodeContexts(TypedDict):
+    contexts: List[CodeContext]
+
+
+class CodeError(TypedDict):
+    name: str
+    value: str
+    traceback: str
+
+
+class CodeLine(TypedDict):
+    # The last line is end_of_execution, or failed when the execution did not end.
+    type: Literal['number_of_executions', 'stdout', 'stderr', 'result', 'error', 'keepalive', 'end_of_execution', 'failed']
+    # On number_of_executions.
+    execution_count: NotRequired[int]
+    # On stdout and stderr.
+    timestamp: NotRequired[str]
+    # On error.
+    name: NotRequired[str]
+    # On error.
+    value: NotRequired[str]
+    # On error.
+    traceback: NotRequired[str]
+    # On failed.
+    code: NotRequired[str]
+    # On failed.
+    message: NotRequired[str]
+    # On result.
+    is_main_result: NotRequired[bool]
+    # Plain text.
+    text: NotRequired[str]
+    # HTML. It comes from the sandbox: show it only in an isolated frame.
+    html: NotRequired[str]
+    # Markdown.
+    markdown: NotRequired[str]
+    # SVG.
+    svg: NotRequired[str]
+    # A PNG image, base64.
+    png: NotRequired[str]
+    # A JPEG image, base64.
+    jpeg: NotRequired[str]
+    # A PDF document, base64.
+    pdf: NotRequired[str]
+    # LaTeX.
+    latex: NotRequired[str]
+    # JavaScript.
+    javascript: NotRequired[str]
+    # A list or a dict.
+    json: NotRequired[Any]
+    # A DataFrame of pandas, by column.
+    data: NotRequired[Any]
+    # A chart of matplotlib as data.
+    chart: NotRequired[Any]
+    # Other MIME types.
+    extra: NotRequired[Any]
+
+
+class CodeOutput(TypedDict):
+    # Whether it is the value of the last expression.
+    is_main_result: bool
+    # Plain text.
+    text: NotRequired[str]
+    # HTML. It comes from the sandbox: show it only in an isolated frame.
+    html: NotRequired[str]
+    # Markdown.
+    markdown: NotRequired[str]
+    # SVG.
+    svg: NotRequired[str]
+    # A PNG image, base64.
+    png: NotRequired[str]
+    # A JPEG image, base64.
+    jpeg: NotRequired[str]
+    # A PDF document, base64.
+    pdf: NotRequired[str]
+    # LaTeX.
+    latex: NotRequired[str]
+    # JavaScript.
+    javascript: NotRequired[str]
+    # A list or a dict.
+    json: NotRequired[Any]
+    # A DataFrame of pandas, by column.
+    data: NotRequired[Any]
+    # A chart of matplotlib as data.
+    chart: NotRequired[Any]
+    # Other MIME types.
+    extra: NotRequired[Any]
+
+
+class CodeRequest(TypedDict):
+    # The code.
+    code: str
+    # Runs in the default context of this language; python without it. Not with context_id.
+    language: NotRequired[Literal['python', 'bash', 'javascript']]
+    # Id of a context.
+    context_id: NotRequired[str]
+    # Environment variables: names of letters, digits and _, to 256 characters.
+    env: NotRequired[Dict[str, str]]
+    # Timeout, a duration that may include milliseconds; 0s means the maximum.
+    timeout: NotRequired[str]
+    # true: stream the response as NDJSON while the code runs.
+    stream: NotRequired[bool]
+
+
+class CodeResult(TypedDict):
+    results: List[CodeOutput]
+    stdout: str
+    stderr: str
+    # Number of executions in the context.
+    execution_count: NotRequired[int]
+    error: NotRequired[CodeError]
+
+
 class Credential(TypedDict):
     # Lower-case letters, digits and -, at most 63.
     name: str

@@ -5,6 +5,7 @@ import { asServiceError } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/ports.ts';
 import { ExecRequest } from '../../../schema/exec.ts';
 import { validator } from '../../../schema/validator.ts';
+import { environmentOf } from '../environment.ts';
 import type { Fields } from '../read-body.ts';
 import { RpcFailure } from '../rpc/failure.ts';
 import { type ClientStream, type RpcCall, type ServerStream, timeoutOf, type Unary } from '../rpc/rpc.ts';
@@ -143,17 +144,8 @@ async function requestOf(
 ): Promise<LiveRequest> {
   const home = await deps.homes.of(call);
   const workdir = pathIn(home, cwd);
-  const user = call.user === '' ? 'user' : call.user;
   const size = message.object('pty')?.object('size');
-  const own = {
-    HOME: home,
-    USER: user,
-    LOGNAME: user,
-    PWD: workdir,
-    E2B_SANDBOX: 'true',
-    E2B_SANDBOX_ID: call.sandbox_id,
-    E2B_TEMPLATE_ID: await deps.templateOf(call),
-  };
+  const own = { ...environmentOf(call, { home, template: await deps.templateOf(call) }), PWD: workdir };
   const request = { command: cmd, mode: 'argv' as const, args, env: { ...own, ...envs }, workdir };
   const problem = check(request);
   if (problem !== undefined) throw new RpcFailure('invalid_argument', problem);

@@ -100,7 +100,8 @@ function keepAlive({ headers, clock, response, since }: Pinged, ping: () => Prom
   return () => timer.cancel();
 }
 
-function drained(response: ServerResponse): Promise<void> {
+/** Resolves when the client may be sent more, or has left. */
+export function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       response.off('drain', done).off('close', done);

@@ -28,7 +28,7 @@ from .._terms import (
 
 #: A stream is sent once; bytes are sent again where the call is repeated.
 Content = Union[str, bytes, AsyncIterable[bytes]]
-MAX_LINE = 4 * 1024 * 1024
+MAX_LINE = 16 * 1024 * 1024
 
 
 class AsyncConnection:

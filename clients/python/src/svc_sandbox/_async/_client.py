@@ -14,7 +14,7 @@ import httpx
 
 from .. import models as m
 from .._errors import ConnectionLost, ServiceError, answer_failure, transport_failure
-from .._options import ExecOptions
+from .._options import CodeOptions, ExecOptions
 from .._terms import (
     FAILED_HEADER,
     NO_RETRY,
@@ -30,6 +30,7 @@ from ._call import AsyncConnection, AsyncPart, Content, text_lines
 from ._files import AsyncFiles
 from ._parts import (
     AsyncAdmin,
+    AsyncCode,
     AsyncCredentials,
     AsyncEgress,
     AsyncExecs,
@@ -69,6 +70,7 @@ class AsyncClient(AsyncPart):
         super().__init__(connection)
         self.files = AsyncFiles(connection)
         self.execs = AsyncExecs(connection)
+        self.code = AsyncCode(connection)
         self.templates = AsyncTemplates(connection)
         self.quotas = AsyncQuotas(connection)
         self.usage = AsyncUsage(connection)
@@ -395,6 +397,10 @@ class AsyncSandbox:
         return await self._client.execs.detach(
             self.id, command, idempotency_key=idempotency_key, call_timeout=call_timeout, **options
         )
+
+    async def run_code(self, code: str, *, call_timeout: Optional[float] = None, **options: Unpack[CodeOptions]) -> m.CodeResult:
+        """Runs code in the interpreter, which keeps names and values. `client.code` has contexts and streams."""
+        return await self._client.code.run(self.id, code, call_timeout=call_timeout, **options)
 
     async def read(self, path: str, *, call_timeout: Optional[float] = None) -> bytes:
         """The complete file. `client.files` has the other calls."""

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Final, List, Optional, cast
 
 from .. import models as m
-from .._options import ExecOptions
+from .._options import CodeOptions, ExecOptions
 from ._call import AsyncPart, Content
 
 if sys.version_info >= (3, 12):
@@ -69,6 +69,45 @@ class AsyncExecs(AsyncPart):
     async def signal(self, id: str, exec_id: str, name: str, *, call_timeout: Optional[float] = None) -> None:
         """`name` is a signal such as SIGTERM."""
         await self._call("signalExec", {"id": id, "exec_id": exec_id}, body={"signal": name}, call_timeout=call_timeout)
+
+
+class AsyncCode(AsyncPart):
+    """The code interpreters of sandboxes, which keep names and values between executions."""
+
+    async def run(
+        self, id: str, code: str, *, call_timeout: Optional[float] = None, **options: Unpack[CodeOptions]
+    ) -> m.CodeResult:
+        """An error in the code is part of the result."""
+        body = {**options, "code": code, "stream": False}
+        return cast("m.CodeResult", await self._call("runCode", {"id": id}, body=body, call_timeout=call_timeout, endless=True))
+
+    async def stream(
+        self, id: str, code: str, *, call_timeout: Optional[float] = None, **options: Unpack[CodeOptions]
+    ) -> AsyncIterator[m.CodeLine]:
+        """Lines while the code runs. Leaving the loop interrupts it."""
+        body = {**options, "code": code, "stream": True}
+        async for line in self._lines("runCode", {"id": id}, body=body, silence=True, call_timeout=call_timeout):
+            yield cast("m.CodeLine", line)
+
+    async def contexts(self, id: str, *, call_timeout: Optional[float] = None) -> List[m.CodeContext]:
+        """Oldest first."""
+        answer = await self._call("listCodeContexts", {"id": id}, call_timeout=call_timeout)
+        return cast("m.CodeContexts", answer)["contexts"]
+
+    async def create_context(
+        self, id: str, *, call_timeout: Optional[float] = None, **request: Unpack[m.CodeContextRequest]
+    ) -> m.CodeContext:
+        return cast(
+            "m.CodeContext",
+            await self._call("createCodeContext", {"id": id}, body=dict(request), call_timeout=call_timeout),
+        )
+
+    async def restart_context(self, id: str, context_id: str, *, call_timeout: Optional[float] = None) -> None:
+        """Its names and values are lost."""
+        await self._call("restartCodeContext", {"id": id, "context_id": context_id}, call_timeout=call_timeout)
+
+    async def remove_context(self, id: str, context_id: str, *, call_timeout: Optional[float] = None) -> None:
+        await self._call("removeCodeContext", {"id": id, "context_id": context_id}, call_timeout=call_timeout)
 
 
 class AsyncTemplates(AsyncPart):

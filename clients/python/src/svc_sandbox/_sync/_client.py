@@ -14,7 +14,7 @@ import httpx
 
 from .. import models as m
 from .._errors import ConnectionLost, ServiceError, answer_failure, transport_failure
-from .._options import ExecOptions
+from .._options import CodeOptions, ExecOptions
 from .._terms import (
     FAILED_HEADER,
     NO_RETRY,
@@ -30,6 +30,7 @@ from ._call import Connection, Part, Content, text_lines
 from ._files import Files
 from ._parts import (
     Admin,
+    Code,
     Credentials,
     Egress,
     Execs,
@@ -69,6 +70,7 @@ class Client(Part):
         super().__init__(connection)
         self.files = Files(connection)
         self.execs = Execs(connection)
+        self.code = Code(connection)
         self.templates = Templates(connection)
         self.quotas = Quotas(connection)
         self.usage = Usage(connection)
@@ -395,6 +397,10 @@ class Sandbox:
         return self._client.execs.detach(
             self.id, command, idempotency_key=idempotency_key, call_timeout=call_timeout, **options
         )
+
+    def run_code(self, code: str, *, call_timeout: Optional[float] = None, **options: Unpack[CodeOptions]) -> m.CodeResult:
+        """Runs code in the interpreter, which keeps names and values. `client.code` has contexts and streams."""
+        return self._client.code.run(self.id, code, call_timeout=call_timeout, **options)
 
     def read(self, path: str, *, call_timeout: Optional[float] = None) -> bytes:
         """The complete file. `client.files` has the other calls."""

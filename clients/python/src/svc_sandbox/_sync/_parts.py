@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, List, Optional, cast
 
 from .. import models as m
-from .._options import ExecOptions
+from .._options import CodeOptions, ExecOptions
 from ._call import Part, Content
 
 if sys.version_info >= (3, 12):
@@ -70,6 +70,45 @@ class Execs(Part):
     def signal(self, id: str, exec_id: str, name: str, *, call_timeout: Optional[float] = None) -> None:
         """`name` is a signal such as SIGTERM."""
         self._call("signalExec", {"id": id, "exec_id": exec_id}, body={"signal": name}, call_timeout=call_timeout)
+
+
+class Code(Part):
+    """The code interpreters of sandboxes, which keep names and values between executions."""
+
+    def run(
+        self, id: str, code: str, *, call_timeout: Optional[float] = None, **options: Unpack[CodeOptions]
+    ) -> m.CodeResult:
+        """An error in the code is part of the result."""
+        body = {**options, "code": code, "stream": False}
+        return cast("m.CodeResult", self._call("runCode", {"id": id}, body=body, call_timeout=call_timeout, endless=True))
+
+    def stream(
+        self, id: str, code: str, *, call_timeout: Optional[float] = None, **options: Unpack[CodeOptions]
+    ) -> Iterator[m.CodeLine]:
+        """Lines while the code runs. Leaving the loop interrupts it."""
+        body = {**options, "code": code, "stream": True}
+        for line in self._lines("runCode", {"id": id}, body=body, silence=True, call_timeout=call_timeout):
+            yield cast("m.CodeLine", line)
+
+    def contexts(self, id: str, *, call_timeout: Optional[float] = None) -> List[m.CodeContext]:
+        """Oldest first."""
+        answer = self._call("listCodeContexts", {"id": id}, call_timeout=call_timeout)
+        return cast("m.CodeContexts", answer)["contexts"]
+
+    def create_context(
+        self, id: str, *, call_timeout: Optional[float] = None, **request: Unpack[m.CodeContextRequest]
+    ) -> m.CodeContext:
+        return cast(
+            "m.CodeContext",
+            self._call("createCodeContext", {"id": id}, body=dict(request), call_timeout=call_timeout),
+        )
+
+    def restart_context(self, id: str, context_id: str, *, call_timeout: Optional[float] = None) -> None:
+        """Its names and values are lost."""
+        self._call("restartCodeContext", {"id": id, "context_id": context_id}, call_timeout=call_timeout)
+
+    def remove_context(self, id: str, context_id: str, *, call_timeout: Optional[float] = None) -> None:
+        self._call("removeCodeContext", {"id": id, "context_id": context_id}, call_timeout=call_timeout)
 
 
 class Templates(Part):
