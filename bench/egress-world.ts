@@ -2,10 +2,17 @@
 // is a target that no sandbox may reach.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAuthority, createLeaf, leafKey } from '../src/egress/certificates.ts';
+import { realRandom } from '../src/host/random.ts';
 import { withHome } from './folders.ts';
 import { type BenchServer, withServer } from './server.ts';
 
 export const PORT = 8080;
+/** TLS, for `NAME`. */
+export const TLS_PORT = 8443;
+export const NAME = 'api.bench.example';
 /** Bytes of a transfer. */
 export const TRANSFER = 256 * 1024 * 1024;
 
@@ -13,6 +20,8 @@ export interface EgressWorld {
   client: BenchServer['client'];
   /** The address of the other host. */
   target: string;
+  /** Of the authority of its certificate, which the server trusts. */
+  caFile: string;
 }
 
 const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -33,7 +42,22 @@ require('node:net').createServer({ noDelay: true }, (s) => {
     s.on('drain', go);
     go();
   });
-}).listen(${PORT}, '0.0.0.0', () => console.log('ready'));`;
+}).listen(${PORT}, '0.0.0.0', () => console.log('ready'));
+require('node:https')
+  .createServer({ key: process.env.KEY, cert: process.env.CERT, keepAliveTimeout: 60_000 }, (_, answer) => answer.end('ok'))
+  .listen(${TLS_PORT}, '0.0.0.0');
+// Every name is at this address.
+const names = require('node:dgram').createSocket('udp4', (question, from) => {
+  const end = question.indexOf(0, 12) + 5;
+  const isFour = question[end - 3] === 1;
+  const head = Buffer.from(question.subarray(0, 12));
+  head.writeUInt16BE(0x8580, 2);
+  head.writeUInt16BE(isFour ? 1 : 0, 6);
+  head.fill(0, 8);
+  const answer = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 1, 0, 0, 4, ...process.env.ADDRESS.split('.').map(Number)]);
+  names.send(Buffer.concat([head, question.subarray(12, end), ...(isFour ? [answer] : [])]), from.port, from.address);
+});
+names.bind(53, process.env.ADDRESS);`;
 
 /** Needs root. */
 export async function withEgressWorld<T>(root: string, work: (world: EgressWorld) => Promise<T>): Promise<T> {
@@ -47,18 +71,33 @@ export async function withEgressWorld<T>(root: string, work: (world: EgressWorld
     ip('-n', space, 'addr', 'add', `${net}.2/24`, 'dev', 'eth0');
     ip('-n', space, 'link', 'set', 'eth0', 'up');
     const args = [`--net=/run/netns/${space}`, process.execPath, '-e', TARGET];
-    const target = spawn('nsenter', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const address = `${net}.2`;
+    const { ca, ...tls } = certificates();
+    const env = { ...process.env, ...tls, ADDRESS: address };
+    const target = spawn('nsenter', args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     await once(target.stdout, 'data');
     try {
-      return await withHome((home) =>
-        withServer(root, { home, env: ENV }, (server) => work({ client: server.client, target: `${net}.2` })),
-      );
+      return await withHome((home) => {
+        const caFile = join(home, 'ca.pem');
+        writeFileSync(caFile, ca);
+        const more = { NODE_EXTRA_CA_CERTS: caFile, SVC_EGRESS_RESOLVER: address };
+        return withServer(root, { home, env: { ...ENV, ...more } }, ({ client }) =>
+          work({ client, target: address, caFile }),
+        );
+      });
     } finally {
       target.kill('SIGKILL');
     }
   } finally {
     ip('netns', 'del', space);
   }
+}
+
+function certificates() {
+  const terms = { random: realRandom(), now: Date.now(), lifeMs: 86_400_000 };
+  const authority = { name: 'bench', ...createAuthority('bench', terms) };
+  const KEY = leafKey();
+  return { ca: authority.certificate, KEY, CERT: createLeaf(NAME, authority, KEY, terms) };
 }
 
 const ENV = {

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import type { Client } from '../src/client/client.ts';
 import type { EgressPolicy } from '../src/schema/egress.ts';
+import { brokeredPairs, brokeredPolicy } from './egress-tls.ts';
 import { type EgressWorld, PORT, withEgressWorld } from './egress-world.ts';
 import type { Pair } from './row.ts';
 import { quantile } from './stats.ts';
@@ -16,10 +17,14 @@ export const EGRESS_ROWS = [
   'P42-gate-p95',
   'P43',
   'P44',
+  'P45-kept',
+  'P45-new',
+  'P46',
 ] as const;
 
 const TRANSFER_MS = 1074;
 const BUSY = 64;
+const [HELD, HOLDERS] = [1000, 8];
 const PYTHON = '/usr/bin/python3';
 
 /** Prints the median of `times` in ms. */
@@ -67,7 +72,10 @@ export const withEgressRows = (root: string, measure: (pair: Pair) => Promise<vo
     for (const pair of [...connectionPairs(world, id), ...spawnPairs(world.client)]) await measure(pair);
     await measure(changePair(world, id, allow));
     await measure(busyPair(world, id, other));
-    for (const each of [id, other]) await world.client.destroy(each);
+    const brokered = await spawned(world.client, brokeredPolicy(world.target));
+    for (const pair of brokeredPairs(world, brokered)) await measure(pair);
+    await measure(heldPair(world, id, allow));
+    for (const each of [id, other, brokered]) await world.client.destroy(each);
   });
 
 const spawned = async (client: Client, egress?: EgressPolicy) =>
@@ -155,6 +163,35 @@ function spawnPairs(client: Client): Pair[] {
       baseline: () => many(),
     },
   ];
+}
+
+/** The connection of one sandbox while others hold a thousand. */
+function heldPair(world: EgressWorld, id: string, allow: string[]): Pair {
+  const { client, target } = world;
+  const command = `${PYTHON} - <<'E'\n${timed(50, 'get(direct())').replaceAll('TARGET', target)}\nE`;
+  const connect = async () => Number((await client.exec(id, { command, timeout: '1m' })).stdout);
+  const ours = async () => {
+    const policy = { mode: 'gate' as const, allow, max_connections: 192 };
+    const holders = await Promise.all(Array.from({ length: HOLDERS }, () => spawned(client, policy)));
+    const order = (holder: string) => ({ id: holder, count: HELD / HOLDERS, say: 'k' });
+    let took = 0;
+    const held = holders.reduceRight<() => Promise<void>>(
+      (inner, holder) => async () => {
+        const { ended } = await holdingWhile(world, order(holder), (over) =>
+          inner().finally(() => over.abort()),
+        );
+        await ended;
+      },
+      async () => {
+        took = await connect();
+      },
+    );
+    await held();
+    for (const holder of holders) await client.destroy(holder);
+    return took;
+  };
+  const name = `new connection while ${HELD} others are held, against none`;
+  return { id: 'P46', name, target: 1.25, pairs: 5, warmUps: 0, ours, baseline: connect };
 }
 
 /** Holds connections in the background while `work` runs. `ended` settles when their program has. */
