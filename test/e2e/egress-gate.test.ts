@@ -203,6 +203,11 @@ for (const runner of ['bwrap', 'unshare'] as const)
       expect(list.filter((_, at) => /^HTTP\/1\.[01] 200|^SSH/.test(answers[at] ?? ''))).toEqual([]);
       expect(net.reached()).toEqual([]);
       expect(answers).toHaveLength(targets.length * 3);
+      // An address of the link gets its answer like any other.
+      const [ofLink] = await attempts(id, [
+        { way: 'http', host: 'fe80::1%eth0', port: 80, header: 'fe80::1' },
+      ]);
+      expect(ofLink).toMatch(/^HTTP\/1\.1 403 .*x-svc-egress: address_link_local/s);
       await client.destroy(id);
     });
 

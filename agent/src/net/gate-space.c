@@ -101,6 +101,20 @@ static int own_everything(int fd, int family)
 	return route_ask(fd, &message);
 }
 
+/* Addresses of the link, too: the kernel looks for those on the cable alone. */
+static int own_link_addresses(int fd)
+{
+	static const uint8_t prefix[16] = { 0xfe, 0x80 };
+	struct rtmsg facts = { .rtm_family = AF_INET6, .rtm_dst_len = 10, .rtm_table = RT_TABLE_MAIN,
+		.rtm_protocol = RTPROT_STATIC, .rtm_scope = RT_SCOPE_HOST, .rtm_type = RTN_LOCAL };
+	struct route_message message = route_begin(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &facts, sizeof(facts));
+	uint32_t cable = if_nametoindex(CABLE);
+
+	route_put(&message, RTA_DST, prefix, sizeof(prefix));
+	route_put(&message, RTA_OIF, &cable, sizeof(cable));
+	return route_ask(fd, &message);
+}
+
 static int lead_to_gate(int fd, int family)
 {
 	uint8_t bytes[16];
@@ -120,6 +134,12 @@ static int set_kernel(const char *path, const char *value)
 	if (fd >= 0)
 		close(fd);
 	return put == 1 ? 0 : -1;
+}
+
+/* Before the cable is up: an interface with an address of the link would look for others beside it. */
+static void leave_link_addresses(void)
+{
+	set_kernel("/proc/sys/net/ipv6/conf/" CABLE "/addr_gen_mode", "1");
 }
 
 static bool has_six(void)
@@ -174,11 +194,14 @@ static int build_gate(int fd, int programs)
 		return fail("gate: loopback");
 	if (lay_cable(fd, programs))
 		return fail("gate: cable (veth)");
+	leave_link_addresses();
 	if (give_address(fd, AF_INET, &GATE) || set_up(fd, (int)if_nametoindex(CABLE)) || own_everything(fd, AF_INET))
 		return fail("gate: routes");
 	/* Where IPv6 is switched off, its addresses are unreachable. */
-	if (has_six() && give_address(fd, AF_INET6, &GATE) == 0)
+	if (has_six() && give_address(fd, AF_INET6, &GATE) == 0) {
 		own_everything(fd, AF_INET6);
+		own_link_addresses(fd);
+	}
 	set_kernel("/proc/sys/net/ipv4/icmp_echo_ignore_all", "1");
 	set_kernel("/proc/sys/net/ipv6/icmp/echo_ignore_all", "1");
 	if (set_kernel("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"))
@@ -189,6 +212,7 @@ static int build_gate(int fd, int programs)
 static int lead_programs(int fd, int unused)
 {
 	(void)unused;
+	leave_link_addresses();
 	if (give_address(fd, AF_INET, &PROGRAMS) || set_up(fd, (int)if_nametoindex(CABLE)) || lead_to_gate(fd, AF_INET))
 		return fail("gate: network of the programs");
 	if (has_six() && give_address(fd, AF_INET6, &PROGRAMS) == 0)
