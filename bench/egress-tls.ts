@@ -1,4 +1,4 @@
-// Requests in TLS of programs that get a credential on their way, against the same without anything between.
+// Requests in TLS of programs to which the server adds a credential, against direct ones.
 import { execFileSync } from 'node:child_process';
 import { type EgressWorld, NAME, TLS_PORT } from './egress-world.ts';
 import type { Pair } from './row.ts';

@@ -20,7 +20,7 @@ export interface EgressWorld {
   client: BenchServer['client'];
   /** The address of the other host. */
   target: string;
-  /** Of the authority of its certificate, which the server trusts. */
+  /** The certificate of its authority, which the server trusts. */
   caFile: string;
 }
 
