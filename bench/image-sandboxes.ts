@@ -78,7 +78,7 @@ async function pythonStart(client: Client, id: string): Promise<number> {
 }
 
 /** What `docker save` writes, as a folder: this machine's Python and what it needs, spread over so many layers. */
-function pythonImage(home: string, layers: number): string {
+export function pythonImage(home: string, layers: number): string {
   const folder = mkdtempSync(join(home, 'saved-'));
   const files = pythonFiles();
   const tars = Array.from({ length: layers }, (_, n) => `${n}.tar`);

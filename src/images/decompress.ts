@@ -1,9 +1,10 @@
 // Layers as they are stored: plain, or compressed by gzip or zstd. Node decompresses where it can.
 import { once } from 'node:events';
-import { type Duplex, PassThrough, pipeline, type Readable } from 'node:stream';
+import { type Duplex, PassThrough, pipeline, type Readable, type Writable } from 'node:stream';
 import zlib from 'node:zlib';
 import { ServiceError } from '../domain/errors.ts';
 import type { Host } from '../host/host.ts';
+import { freeing } from './freeing.ts';
 
 const GZIP = Buffer.from('1f8b', 'hex');
 const ZSTD = Buffer.from('28b52ffd', 'hex');
@@ -23,8 +24,8 @@ const { createZstdDecompress } = zlib as {
 const CHUNK_BYTES = 512 * 1024;
 
 /**
- * The plain bytes of `source`, whatever its first bytes say it is. Destroying the result ends `source`. Throws
- * `unavailable` where nothing can decompress it; the stream fails for damaged input.
+ * The plain bytes of `source`, whatever its first bytes say it is; nobody else may use its chunks. Destroying the result
+ * ends `source`. Throws `unavailable` where nothing can decompress it; the stream fails for damaged input.
  */
 export async function decompressed(host: Host, source: Readable): Promise<Readable> {
   const head = await firstBytes(source);
@@ -47,17 +48,17 @@ async function firstBytes(source: Readable): Promise<Buffer> {
   }
 }
 
-type Ends = { input: NodeJS.WritableStream; output: Readable };
+type Ends = { input: Writable; output: Readable };
 
 async function decompressorFor(host: Host, head: Buffer): Promise<Ends> {
   const starts = (magic: Buffer) => head.subarray(0, magic.length).equals(magic);
-  if (starts(GZIP)) return bothEnds(zlib.createGunzip({ chunkSize: CHUNK_BYTES }));
+  if (starts(GZIP)) return decompressor(zlib.createGunzip({ chunkSize: CHUNK_BYTES }));
   if (starts(ZSTD))
     return createZstdDecompress
-      ? bothEnds(createZstdDecompress({ chunkSize: CHUNK_BYTES }))
+      ? decompressor(createZstdDecompress({ chunkSize: CHUNK_BYTES }))
       : zstdProgram(host);
   const other = OTHERS.find(([, magic]) => starts(magic));
-  if (!other) return bothEnds(new PassThrough());
+  if (!other) return plain();
   throw new ServiceError(
     'provider_error',
     `A layer is compressed with ${other[0]}, which images do not use.`,
@@ -67,7 +68,12 @@ async function decompressorFor(host: Host, head: Buffer): Promise<Ends> {
   );
 }
 
-const bothEnds = (stream: Duplex | zlib.Gunzip): Ends => ({ input: stream, output: stream });
+const decompressor = (stream: Duplex | zlib.Gunzip): Ends => ({ input: freeing(stream), output: stream });
+
+function plain(): Ends {
+  const stream = new PassThrough();
+  return { input: stream, output: stream };
+}
 
 async function zstdProgram(host: Host): Promise<Ends> {
   const program = await host.which('zstd');

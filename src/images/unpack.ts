@@ -2,9 +2,10 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { Readable, Transform } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../domain/errors.ts';
+import { freeing } from './freeing.ts';
 import { STORE_UID } from './store-paths.ts';
 
 const LONGEST_MS = 15 * 60_000;
@@ -36,7 +37,7 @@ export interface UnpackCounts {
   devices: number;
 }
 
-/** `source` is a plain tar. Returns what was made, and the digest of the bytes that were read. */
+/** `source` is a plain tar, of chunks that nobody else uses. Returns what was made, and the digest of the bytes that were read. */
 export async function unpackTar(
   order: UnpackOrder,
   source: Readable,
@@ -44,15 +45,12 @@ export async function unpackTar(
   const hash = createHash('sha256');
   const most = archiveLimit(order);
   let bytes = 0;
-  const counted = new Transform({
-    transform(chunk: Buffer, _, done) {
-      bytes += chunk.length;
-      hash.update(chunk);
-      if (bytes > most) done(tooLarge());
-      else done(null, chunk);
-    },
-  });
-  const counts = await runUnpack(order, (input) => pipeline(source, counted, input));
+  const look = (chunk: Buffer) => {
+    bytes += chunk.length;
+    hash.update(chunk);
+    if (bytes > most) throw tooLarge();
+  };
+  const counts = await runUnpack(order, (input) => pipeline(source, freeing(input, look)));
   return { counts, digest: `sha256:${hash.digest('hex')}` };
 }
 
@@ -66,7 +64,7 @@ export async function mergeLayers(order: UnpackOrder): Promise<void> {
 /** Throws as `failed` says, what `feed` throws, and the signal's reason. */
 async function runUnpack(
   order: UnpackOrder,
-  feed: (input: NodeJS.WritableStream) => Promise<void>,
+  feed: (input: Writable) => Promise<void>,
 ): Promise<UnpackCounts> {
   order.signal.throwIfAborted();
   const files = [await open(order.target, 'r'), await open(order.records, 'w', 0o644)];
@@ -84,7 +82,7 @@ async function runUnpack(
       child.once('close', resolve);
     });
     const [out, words] = [collected(child.stdout as Readable), collected(child.stderr as Readable)];
-    const fed = feed(child.stdin as NodeJS.WritableStream).then(
+    const fed = feed(child.stdin as Writable).then(
       () => undefined,
       (error: unknown) => {
         // When the program has ended, its exit status says why.
