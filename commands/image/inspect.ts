@@ -2,6 +2,7 @@
 import { Args } from '@oclif/core';
 import { storeRootHere } from '../../src/app/images.ts';
 import { configFlag } from '../../src/cli/config-flag.ts';
+import { imageServerFlags, serverImages } from '../../src/cli/image-server.ts';
 import { imageText } from '../../src/cli/image-view.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
@@ -15,10 +16,12 @@ export default class ImageInspect extends SvcCommand {
   static override args = {
     name: Args.string({ description: 'Image name, as in `svc image list`.', required: true }),
   };
-  static override flags = { config: configFlag };
+  static override flags = { config: configFlag, ...imageServerFlags };
 
   async run() {
     const { args, flags } = await this.parse(ImageInspect);
+    const server = serverImages(flags);
+    if (server) return this.show(await server.images.get(args.name, server.from), imageText);
     const image = inspectHere(storeRootHere(flags.config), args.name);
     return this.show(await withLocalErrors(image), imageText);
   }

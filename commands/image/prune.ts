@@ -2,7 +2,8 @@
 import { Flags } from '@oclif/core';
 import { imageStoreHere } from '../../src/app/images.ts';
 import { configFlag } from '../../src/cli/config-flag.ts';
-import { pruneText } from '../../src/cli/image-view.ts';
+import { imageServerFlags, serverImages } from '../../src/cli/image-server.ts';
+import { failureLines, pruneText } from '../../src/cli/image-view.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { parseDuration } from '../../src/domain/duration.ts';
@@ -19,6 +20,7 @@ export default class ImagePrune extends SvcCommand {
   ];
   static override flags = {
     config: configFlag,
+    ...imageServerFlags,
     'unused-for': Flags.string({
       description: 'How long an image must be unused.',
       default: '720h',
@@ -31,6 +33,14 @@ export default class ImagePrune extends SvcCommand {
 
   async run() {
     const { flags } = await this.parse(ImagePrune);
+    const server = serverImages(flags);
+    if (server) {
+      const { all, 'unused-for': unused_for, 'dry-run': dry_run } = flags;
+      const which = all ? { all } : { unused_for };
+      const pruned = await server.images.prune({ ...which, dry_run, ...server.from });
+      this.log([pruneText(pruned, dry_run), ...failureLines(pruned.failures)].join('\n'));
+      return pruned;
+    }
     const unusedForMs = flags.all ? 0 : parseDuration(flags['unused-for'], '--unused-for');
     const store = await imageStoreHere(flags.config);
     const dryRun = flags['dry-run'];

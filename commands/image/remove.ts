@@ -2,6 +2,8 @@
 import { Args, Flags } from '@oclif/core';
 import { imagePlacesHere, imageStoreHere } from '../../src/app/images.ts';
 import { configFlag } from '../../src/cli/config-flag.ts';
+import { imageServerFlags, serverImages } from '../../src/cli/image-server.ts';
+import { failureLines } from '../../src/cli/image-view.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
@@ -18,14 +20,22 @@ export default class ImageRemove extends SvcCommand {
   };
   static override flags = {
     config: configFlag,
+    ...imageServerFlags,
     provider: Flags.option({
       description: 'Provider that runs the image, where two have one of this name.',
       options: IMAGE_PROVIDERS,
+      exclusive: ['server'],
     })(),
   };
 
   async run() {
     const { args, flags } = await this.parse(ImageRemove);
+    const server = serverImages(flags);
+    if (server) {
+      const removed = await server.images.delete(args.name, server.from);
+      this.log([line`Removed ${args.name}.`, ...failureLines(removed.failures)].join('\n'));
+      return removed;
+    }
     const store = await imageStoreHere(flags.config);
     const places = imagePlacesHere(flags.config);
     const removal = await withLocalErrors(

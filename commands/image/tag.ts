@@ -2,6 +2,8 @@
 import { Args } from '@oclif/core';
 import { imageStoreHere } from '../../src/app/images.ts';
 import { configFlag } from '../../src/cli/config-flag.ts';
+import { imageServerFlags, serverImages } from '../../src/cli/image-server.ts';
+import { failureLines } from '../../src/cli/image-view.ts';
 import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
@@ -16,10 +18,18 @@ export default class ImageTag extends SvcCommand {
     name: Args.string({ description: 'Image name, as in `svc image list`.', required: true }),
     other: Args.string({ description: 'The other name.', required: true }),
   };
-  static override flags = { config: configFlag };
+  static override flags = { config: configFlag, ...imageServerFlags };
 
   async run() {
     const { args, flags } = await this.parse(ImageTag);
+    const server = serverImages(flags);
+    if (server) {
+      const tagged = await server.images.tag({ name: args.name, as: args.other, ...server.from });
+      const names = new Set(tagged.images.map(({ name }) => name));
+      const words = [...names].map((name) => line`${name} is ${args.name} now.`);
+      this.log([...words, ...failureLines(tagged.failures)].join('\n'));
+      return tagged;
+    }
     const store = await imageStoreHere(flags.config);
     const image = await withLocalErrors(tagHere(store, args.name, args.other));
     this.log(line`${image.name} is ${args.name} now.`);

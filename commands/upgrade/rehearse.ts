@@ -2,7 +2,7 @@
 import { Flags } from '@oclif/core';
 import { thisOperator } from '../../src/app/operator.ts';
 import { placeFlag, placeFlags } from '../../src/cli/config-flags.ts';
-import { placeOf } from '../../src/cli/database-place.ts';
+import { type DatabasePlace, placeOf } from '../../src/cli/database-place.ts';
 import { STAGE_WORDS } from '../../src/cli/db-view.ts';
 import { OperatorCommand } from '../../src/cli/operator-command.ts';
 import { rehearsalText } from '../../src/cli/rehearsal-view.ts';
@@ -11,6 +11,7 @@ import { ServiceError } from '../../src/domain/errors.ts';
 import { judgeConfiguration } from '../../src/ops/lint/lint.ts';
 import { rehearseUpgrade } from '../../src/ops/upgrade/rehearse.ts';
 import { rehearsePostgres } from '../../src/ops/upgrade/rehearse-postgres.ts';
+import type { DoctorReport } from '../../src/schema/doctor.ts';
 import type { LintReport } from '../../src/schema/lint.ts';
 
 /** A check ran and found failures. */
@@ -19,7 +20,7 @@ const FOUND = 3;
 export default class UpgradeRehearse extends OperatorCommand {
   static override summary = 'Rehearse an upgrade to this version on a copy of the database.';
   static override description =
-    `Copies the database, which may be in use and is not changed. Runs the migrations of this version on the copy, checks it, compares the rows and reads every record. Checks the configuration against the production rules. A PostgreSQL database is copied with pg_dump and pg_restore, which must be on this host, into a scratch database. Keeps the verified backup at --backup-output and prints the steps of the upgrade and of a rollback. Exits with ${FOUND} when a step fails; with --strict also for warnings.`;
+    `Copies the database, which may be in use and is not changed. Runs the migrations of this version on the copy, checks it, compares the rows and reads every record. Checks the configuration against the production rules, and names templates whose images are not on this machine. A PostgreSQL database is copied with pg_dump and pg_restore, which must be on this host, into a scratch database. Keeps the verified backup at --backup-output and prints the steps of the upgrade and of a rollback. Exits with ${FOUND} when a step fails; with --strict also for warnings.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> --config /etc/svc/svc.yaml --database /var/lib/svc/svc.db --backup-output /var/backups/before-upgrade.db',
     '<%= config.bin %> <%= command.id %> --backup-output before.db --force --json',
@@ -43,14 +44,16 @@ export default class UpgradeRehearse extends OperatorCommand {
 
   async run() {
     const { flags } = await this.parse(UpgradeRehearse);
+    const place = placeFlag(flags);
     const request = {
       backupOutput: flags['backup-output'],
       force: flags.force,
       programVersion: this.config.version,
-      ...(flags['include-doctor'] && { doctor: () => examined(flags.config) }),
+      ...(flags['include-doctor']
+        ? { doctor: () => examined(flags.config) }
+        : { templates: () => templates(flags.config, place) }),
       ...judged(flags.config),
     };
-    const place = placeFlag(flags);
     const scratch = flags.scratch === undefined ? undefined : scratchOf(flags.scratch);
     const report = await this.watched(STAGE_WORDS, (watch) =>
       place.kind === 'file'
@@ -76,6 +79,11 @@ function scratchOf(flag: string): string {
 /** Loaded on demand, because it loads every provider. */
 const examined = async (file: string | undefined) =>
   (await import('../../src/app/doctor-report.ts')).doctorReport(file);
+
+async function templates(file: string | undefined, place: DatabasePlace): Promise<DoctorReport> {
+  const database = place.kind === 'file' ? { path: place.path } : { url: place.url };
+  return (await import('../../src/app/doctor-report.ts')).templateReport(file, database);
+}
 
 /** Lints the named file, or the files that the service would read here; empty if there are none. */
 function judged(named: string | undefined): { lint?: LintReport } {

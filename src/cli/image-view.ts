@@ -1,6 +1,6 @@
 // Images as text for people.
-import type { Image } from '../schema/image.ts';
-import type { PulledImage } from '../schema/image-calls.ts';
+import type { Image, ImageSummary } from '../schema/image.ts';
+import type { ImageFailure, ImagesPulled, ImagesStored, PulledImage } from '../schema/image-calls.ts';
 import type {
   ImageBuildReport,
   ImageListItem,
@@ -24,6 +24,7 @@ export const STAGE_WORDS: Readonly<Record<string, string>> = {
   install: 'Installing',
   ask: 'Asking the registry',
   tree: 'Merging the layers',
+  send: 'Sending the archive',
 };
 
 export const imageTable = tableOf<ImageListItem>(
@@ -36,6 +37,18 @@ export const imageTable = tableOf<ImageListItem>(
     { title: 'digest', value: ({ digest }) => digest?.replace('sha256:', '').slice(0, 12) },
   ],
   'No images. Pull one with `svc image pull`, import one with `svc image import`, or build a disk for microVMs with `svc image build`.',
+);
+
+export const serverImageTable = tableOf<ImageSummary>(
+  [
+    { title: 'name', value: ({ name }) => name },
+    { title: 'worker', value: ({ worker_id }) => worker_id },
+    { title: 'size', value: ({ size_bytes }) => sizeText(size_bytes), align: 'right' },
+    { title: 'created', value: ({ stored_at }) => stored_at },
+    { title: 'source', value: ({ source }) => source },
+    { title: 'digest', value: ({ digest }) => digest.replace('sha256:', '').slice(0, 12) },
+  ],
+  'No images. Pull one with `svc image pull --server URL`.',
 );
 
 export function imageBuiltText(report: ImageBuildReport): string {
@@ -54,6 +67,7 @@ export function imageText(image: Image): string {
   const { config } = image;
   return facts([
     ['image', image.name],
+    ['worker', image.worker_id],
     ['digest', image.digest],
     ['platform', image.runnable ? image.platform : `${image.platform}, which this machine cannot run`],
     ['size', `${sizeText(image.size_bytes)}, ${sizeText(image.shared_bytes)} shared with other images`],
@@ -82,7 +96,20 @@ export function pulledText({ fetched_bytes, unchanged, ...image }: PulledImage):
   return `${summary}\n\n${imageText(image)}`;
 }
 
-export function pruneText({ removed, freed_bytes }: ImageRemoval, isTrial: boolean): string {
+/** A line for each store that failed while others succeeded. */
+export const failureLines = (failures: readonly ImageFailure[] | undefined): string[] =>
+  (failures ?? []).map(({ worker_id, message }) => line`Failed on ${worker_id}: ${message}`);
+
+export const pulledByServerText = ({ images, failures }: ImagesPulled): string =>
+  [...images.map(pulledText), ...failureLines(failures)].join('\n\n');
+
+export const storedByServerText = ({ images, failures }: ImagesStored): string =>
+  [imagesText(images), ...failureLines(failures)].join('\n\n');
+
+export function pruneText(
+  { removed, freed_bytes }: Pick<ImageRemoval, 'removed' | 'freed_bytes'>,
+  isTrial: boolean,
+): string {
   const done = isTrial ? 'Would remove' : 'Removed';
   const names = removed.length === 0 ? 'no images' : removed.join(', ');
   return line`${done} ${names}: ${sizeText(freed_bytes)}.`;

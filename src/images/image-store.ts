@@ -5,13 +5,13 @@ import { completeImageName, shortImageName } from '../domain/image-name.ts';
 import { type ImageView, reservedName } from '../domain/machine-images.ts';
 import type { Host } from '../host/host.ts';
 import { collect } from './collect.ts';
+import { type FoundImage, findNamed } from './found-images.ts';
 import { imageInUse, noStoredImage } from './image-faults.ts';
 import { sweepParts } from './registry/part-files.ts';
 import { type LockDeps, withStoreLock } from './store-lock.ts';
 import { diskFile, makeStore, nameFile, type StorePaths, storePaths, treeFolder } from './store-paths.ts';
 import {
   lastUse,
-  noteUse,
   readImage,
   readLayer,
   readName,
@@ -39,12 +39,6 @@ export interface StoreDeps extends Omit<LockDeps, 'paths'> {
   room?: RoomLimits | undefined;
 }
 
-export interface FoundImage extends StoredName {
-  image: StoredImage;
-  /** Folder of its tree. */
-  tree: string;
-}
-
 export interface ListedImage extends FoundImage {
   /** Bytes in layers that other images have, too. */
   shared_bytes: number;
@@ -60,13 +54,8 @@ const ALL_IMAGES: ImageView = { private_images: true };
 
 /** Finds an image by the name that a person or a spawn gives; undefined when the store has none. */
 export async function findStored(root: string, name: string, now: number): Promise<FoundImage | undefined> {
-  const paths = storePaths(root);
   const complete = completeOrUndefined(name);
-  const stored = complete === undefined ? undefined : await readName(paths, complete);
-  const image = stored && (await readImage(paths, stored.digest));
-  if (!stored || !image) return undefined;
-  await noteUse(paths, stored.name, now);
-  return { ...stored, image, tree: join(treeFolder(paths, image.chain_id), 'fs') };
+  return complete === undefined ? undefined : findNamed(storePaths(root), complete, now);
 }
 
 /** As `findStored`, for a start: undefined also for a private image, unless the start may use those. */

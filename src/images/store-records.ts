@@ -99,12 +99,9 @@ export async function entriesOf(folder: string): Promise<string[]> {
   });
 }
 
-/** The file's time is the last use, to the hour. Never throws: a store may be read-only. */
-export async function noteUse(paths: StorePaths, name: string, now: number): Promise<void> {
-  const path = nameFile(paths, name);
-  const facts = await stat(path).catch(() => undefined);
-  if (facts && now - facts.mtimeMs > HOUR_MS)
-    await utimes(path, now / 1000, now / 1000).catch(() => undefined);
+/** The time of a name's file, which is `last`, is the last use, to the hour. Never throws: a store may be read-only. */
+export async function noteUse(path: string, last: number, now: number): Promise<void> {
+  if (now - last > HOUR_MS) await utimes(path, now / 1000, now / 1000).catch(() => undefined);
 }
 
 /** Ms since 1970. */

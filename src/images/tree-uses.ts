@@ -1,6 +1,6 @@
 // Who uses a tree of the image store. Each user is a file that names its run folder. A tree with
 // users is neither removed nor pruned.
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import { storePaths } from './store-paths.ts';
@@ -29,7 +29,9 @@ function unlessReadOnly(error: NodeJS.ErrnoException): void {
 
 /** Idempotent; also when the tree was removed. */
 export async function releaseTree(tree: string, user: string): Promise<void> {
-  await rm(join(tree, '..', USES, user), { force: true });
+  await unlink(join(tree, '..', USES, user)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
 }
 
 /** The same where the tree is not known. */

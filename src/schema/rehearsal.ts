@@ -2,7 +2,16 @@
 import type { BackupReport } from './db-report.ts';
 
 export interface RehearsalStep {
-  id: 'configuration' | 'doctor' | 'backup' | 'scratch' | 'migration' | 'checks' | 'rows' | 'records';
+  id:
+    | 'configuration'
+    | 'doctor'
+    | 'templates'
+    | 'backup'
+    | 'scratch'
+    | 'migration'
+    | 'checks'
+    | 'rows'
+    | 'records';
   title: string;
   /** `skip`: a step before it failed. */
   status: 'pass' | 'warn' | 'fail' | 'skip';

@@ -9,8 +9,8 @@ import { realRandom } from '../../src/host/random.ts';
 import { realHost } from '../../src/host/real-host.ts';
 import { ImageDisks } from '../../src/images/disk/disks.ts';
 import { makeDisk } from '../../src/images/disk/store-disk.ts';
+import type { FoundImage } from '../../src/images/found-images.ts';
 import {
-  type FoundImage,
   findStored,
   listStored,
   pruneStored,

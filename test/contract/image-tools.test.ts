@@ -6,7 +6,7 @@ import { expect, it, vi } from 'vitest';
 import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { realHost } from '../../src/host/real-host.ts';
-import type { FoundImage } from '../../src/images/image-store.ts';
+import type { FoundImage } from '../../src/images/found-images.ts';
 import { importImages } from '../../src/images/import.ts';
 import { debianProgram } from '../support/hosts/debian-program.ts';
 import { imageTar } from '../support/hosts/engine.ts';

@@ -22,6 +22,7 @@ import {
   type RehearsalDeps,
   type RehearsalRequest,
   SILENT,
+  TEMPLATES,
 } from './rehearse.ts';
 import { type StepOutcome, Steps } from './steps.ts';
 
@@ -45,9 +46,10 @@ export async function rehearsePostgres(request: PostgresRehearsal, deps: Deps): 
   const output = resolve(request.backupOutput);
   if (!request.force && existsSync(output)) throw refuseTaken(output);
   const steps = new Steps(deps.clock);
-  const { lint, doctor, onStage } = request;
+  const { lint, doctor, templates, onStage } = request;
   if (lint) await steps.note(CONFIGURATION, async () => judged(lint));
   if (doctor) await steps.note(DOCTOR, async () => examined(await doctor()));
+  if (templates) await steps.note(TEMPLATES, async () => examined(await templates()));
   onStage?.('copy');
   const dump = await steps.take(DUMP, () => dumped(request, output, deps));
   const scratch = await openScratch(request, deps);

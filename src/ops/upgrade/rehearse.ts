@@ -28,6 +28,8 @@ export interface RehearsalRequest extends TaskOptions {
   programVersion: string;
   /** Examines this machine; absent when it is not wanted. */
   doctor?: (() => Promise<DoctorReport>) | undefined;
+  /** Looks whether templates can get their images; absent when the doctor does, or nobody wants to know. */
+  templates?: (() => Promise<DoctorReport>) | undefined;
   /** What was found about the configuration; absent when there is no file. */
   lint?: LintReport | undefined;
 }
@@ -53,9 +55,10 @@ export async function rehearseUpgrade(
   const output = resolve(request.backupOutput);
   requireSpace(dirname(output), ROOM * (fileOf(database).size + walBytes(database)));
   const steps = new Steps(deps.clock);
-  const { lint, doctor } = request;
+  const { lint, doctor, templates } = request;
   if (lint) await steps.note(CONFIGURATION, async () => judged(lint));
   if (doctor) await steps.note(DOCTOR, async () => examined(await doctor()));
+  if (templates) await steps.note(TEMPLATES, async () => examined(await templates()));
   const backup = await steps.take(BACKUP, () => backedUp({ ...request, database }, deps.clock));
   const migrated = await inPrivateFolder(dirname(output), (folder) =>
     onCopy({ ...request, backup, copy: join(folder, 'svc.db'), steps }, deps),
@@ -79,6 +82,7 @@ export const CONFIGURATION = {
   title: 'Check the configuration for production',
 } as const;
 export const DOCTOR = { id: 'doctor', title: 'Check this machine for production' } as const;
+export const TEMPLATES = { id: 'templates', title: 'Check the images of templates' } as const;
 const BACKUP = { id: 'backup', title: 'Back up the database and check the backup' } as const;
 const MIGRATION = { id: 'migration', title: 'Migrate a copy of the database' } as const;
 const CHECKS = {

@@ -52,12 +52,20 @@ export async function createRuntime(
     throw hadNoEffect(error) ? asNotStarted(error, signal) : error;
   });
   const answer = objectIn(await reply.json());
+  const given = inForce(answer.image, image ?? 'default');
+  const { warnings, ...sizes } = sizesInForce(answer, spec);
   return {
     runtime_id: backendId(answer.id),
-    image: inForce(answer.image, image ?? 'default'),
-    ...sizesInForce(answer, spec),
+    image: given,
+    ...sizes,
+    warnings: [...imageWarning(image, given), ...warnings],
   };
 }
+
+const imageWarning = (requested: string | undefined, given: string): string[] =>
+  requested === undefined || requested === given
+    ? []
+    : [`image: ${requested} was requested; the backend gave ${given}.`];
 
 function backendId(id: unknown): string {
   if (typeof id === 'string' && BACKEND_ID.test(id)) return id;
