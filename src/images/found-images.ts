@@ -20,7 +20,7 @@ interface Known {
   found: FoundImage;
 }
 
-/** By path of the name, those that were added first first. */
+/** The keys are paths of names. The map keeps the order in which they were added. */
 const known = new Map<string, Known>();
 
 /** `name` is complete. Notes the use. Undefined when the store has none. */

@@ -1,3 +1,4 @@
+// Memory of chunks that were used: freed where nobody else has it, and nothing else of the stream changes.
 import { randomBytes } from 'node:crypto';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
