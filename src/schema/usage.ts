@@ -29,15 +29,15 @@ const format = Type.Optional(
 
 export const Amounts = {
   sandbox_seconds: Type.Number({ minimum: 0, description: 'Allocated: time between admission and end.' }),
-  vcpu_seconds: Type.Number({ minimum: 0, description: 'Allocated: the same, times vcpus.' }),
+  vcpu_seconds: Type.Number({ minimum: 0, description: 'Allocated: the same × vcpus.' }),
   memory_mib_seconds_allocated: Type.Number({
     minimum: 0,
-    description: 'Allocated: the same, times memory in MiB.',
+    description: 'Allocated: the same × memory in MiB.',
   }),
   cpu_seconds: Type.Number({ minimum: 0, description: 'Measured by the host: processor time.' }),
   memory_mib_seconds: Type.Number({
     minimum: 0,
-    description: 'Measured by the host: memory in use, in MiB, times seconds.',
+    description: 'Measured by the host: memory in use, in MiB, × time.',
   }),
   rx_bytes: whole('Measured by the host: bytes received.'),
   tx_bytes: whole('Measured by the host: bytes sent.'),
@@ -256,7 +256,7 @@ export const LiveUsage = Type.Object(
         },
         {
           additionalProperties: false,
-          description: 'The machine of this server; absent for callers that see one owner only.',
+          description: 'This server’s machine; absent for callers that see one owner only.',
         },
       ),
     ),

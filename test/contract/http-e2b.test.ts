@@ -32,6 +32,12 @@ const DATA: [method: string, path: string][] = [
   ['GET', '/files?path=x'],
   ['POST', '/files?path=x'],
   ['GET', '/metrics'],
+  ['GET', '/envs'],
+  ['POST', '/execute'],
+  ['GET', '/contexts'],
+  ['POST', '/contexts'],
+  ['DELETE', '/contexts/x'],
+  ['POST', '/contexts/x/restart'],
 ];
 
 let http: TestHttp;
@@ -79,6 +85,27 @@ it.each(DATA)('needs the token of the sandbox for %s %s', async (method, path) =
   expect(await asked({ 'x-access-token': 'forged' })).toBe(401);
   expect(await asked({ 'e2b-sandbox-id': 'sb-gone', 'x-access-token': 'access sb-gone' })).toBe(502);
   expect(http.control.asked).toEqual([]);
+});
+
+it('runs code for a token of the sandbox, in lines that every client splits alike', async () => {
+  const body = '{"code":"1","context_id":null,"language":null,"env_vars":null}';
+  const run = (token: Record<string, string>) =>
+    ask('POST', '/execute', { 'e2b-sandbox-id': mine, 'content-type': 'application/json', ...token }, body);
+  for (const token of [
+    { 'x-access-token': `access ${mine}` },
+    { 'e2b-traffic-access-token': `traffic ${mine}` },
+  ] as Record<string, string>[]) {
+    const { status, text } = await run(token);
+    expect([status, text.split(/[\n\u2028]/).length]).toEqual([200, 3]);
+    expect(text).toContain('"text":"a\\u2028b"');
+  }
+  expect((await run({ 'e2b-traffic-access-token': `traffic ${theirs}` })).status).toBe(401);
+  expect((await run({ 'x-access-token': `traffic ${mine}` })).status).toBe(401);
+});
+
+it('answers for its own health without a sandbox', async () => {
+  expect((await ask('GET', '/health', {})).status).toBe(204);
+  expect((await ask('GET', '/health', { 'e2b-sandbox-id': 'sb-gone' })).status).toBe(502);
 });
 
 it('finds the sandbox of a link by its signature, and of no other', async () => {

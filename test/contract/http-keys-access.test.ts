@@ -90,7 +90,15 @@ const LOOK: RouteId[] = [
 ];
 const SEE: RouteId[] = [
   ...(['admitSandbox', 'listSandboxes', 'getSandbox', 'listExecs', 'getExec', 'execOutput'] as const),
-  ...(['sandboxLogs', 'readFile', 'getArchive', 'listFiles', 'statFile', 'globFiles'] as const),
+  ...([
+    'sandboxLogs',
+    'sandboxUsage',
+    'readFile',
+    'getArchive',
+    'listFiles',
+    'statFile',
+    'globFiles',
+  ] as const),
   'listTemplates',
   ...(['getTemplate', 'getQuota', 'quotaUsage', 'events'] as const),
   ...(['checkEgress', 'getEgress', 'egressLog', 'suggestEgress'] as const),

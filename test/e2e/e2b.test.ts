@@ -89,6 +89,12 @@ const programs = ({ env, ordinaryUser, onWorker }: Runtime) => {
     expect(large.stdout.length).toBe(3_000_000);
   });
 
+  it('shows the environment of the sandbox to the holder of its token', async () => {
+    const headers = { 'X-Access-Token': (sandbox as unknown as { envdAccessToken: string }).envdAccessToken };
+    const answer = await fetch(`${server.url}/envs`, { headers });
+    expect(await answer.json()).toMatchObject({ GIVEN: 'yes' });
+  });
+
   it('runs git, and answers for templates and snapshots', async () => {
     // Images of containers may lack it.
     if ((await sandbox.commands.run('command -v git || true')).stdout !== '') {

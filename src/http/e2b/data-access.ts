@@ -24,13 +24,13 @@ export interface DataGate {
   clock: Pick<Clock, 'now'>;
 }
 
-/** What admits to a route: the token, the token or a signed link, the token for ports too, or nothing. */
-export type DataAuth = 'token' | 'file' | 'port' | 'none';
+/** What admits to a route: the token, the token or a signed link, the token for ports too, or nothing, not even a sandbox. */
+export type DataAuth = 'token' | 'file' | 'port' | 'open';
 
 const NEEDED = 'unauthorized access, please provide a valid access token or method signing if supported';
 
 /**
- * The sandbox, for one who may use it. Throws SandboxGone, `unauthorized` without a token that is good, `bad_request` for a request
+ * The sandbox, for one who may use it; empty where none is named and none is needed. Throws SandboxGone, `unauthorized` without a token that is good, `bad_request` for a request
  * that names no sandbox, `resource_limit` after too many wrong links of the address.
  */
 export async function admit(
@@ -50,9 +50,10 @@ export async function admit(
     (token === undefined ? undefined : dataAccess.sandboxOf('access', token)) ??
     (traffic === undefined ? undefined : dataAccess.sandboxOf('traffic', traffic)) ??
     (link && (await findSigned(gate, link, origin)));
+  if (named === undefined && auth === 'open') return '';
   if (named === undefined) throw token === undefined ? unnamed() : unauthorized(NEEDED);
   if (!(await dataAccess.isUsable(named))) throw new SandboxGone(named);
-  if (auth === 'none') return named;
+  if (auth === 'open') return named;
   if (traffic !== undefined && dataAccess.sandboxOf('traffic', traffic) === named) return named;
   if (token !== undefined) return checkToken(gate, token, named, auth);
   if (!link) throw unauthorized(auth === 'file' ? 'missing signature query parameter' : NEEDED);

@@ -77,13 +77,18 @@ export function serveData(plane: FastifyInstance, deps: FacadeDeps): void {
     addRpc(`/filesystem.Filesystem/${name}`, stream(method, WATCH_PING, deps));
   const code = codeService({ ...shared, templateOf: templateOfCall, hijack: endless(deps) });
   for (const { method, path, handler } of code.routes) add(method, path, 'port', handler);
-  add('GET', '/health', 'none', async (call, request, reply) => {
-    if (request.headers['e2b-sandbox-port'] !== CODE_PORT) return reply.code(204).send();
+  // Without a sandbox it is the health of this server, as probes ask for it.
+  add('GET', '/health', 'open', async (call, request, reply) => {
+    if (call.sandbox_id === '' || request.headers['e2b-sandbox-port'] !== CODE_PORT)
+      return reply.code(204).send();
     await code.ready(call);
     return 'OK';
   });
   add('GET', '/metrics', 'token', async (call, _request, reply) =>
     sendAnswer(reply, { status: 200, headers: {}, body: await usage(deps, call) }),
+  );
+  add('GET', '/envs', 'token', async (call, _request, reply) =>
+    sendAnswer(reply, { status: 200, headers: {}, body: await environmentIn(deps, call) }),
   );
   addFiles(add, { ...shared, maxFileSize: deps.config.current().server.max_file_size }, deps);
 }
@@ -256,6 +261,21 @@ function requireType({ raw }: FastifyRequest, type: string): void {
   const coding = raw.headers['content-encoding'] ?? 'identity';
   if (mediaType(raw.headers) === type && coding === 'identity') return;
   throw new ServiceError('unsupported_media_type', `Send the message as ${type}, not compressed.`);
+}
+
+/** What a command would get. */
+async function environmentIn(
+  { control }: FacadeDeps,
+  { sandbox_id, caller, signal, hold }: RpcCall,
+): Promise<Record<string, string>> {
+  const request = { command: 'env -0', timeout: '10s' };
+  const { stdout } = await control.exec.run(sandbox_id, request, caller, signal, hold);
+  const lines = String(stdout)
+    .split('\0')
+    .filter((line) => line.includes('='));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
 }
 
 async function usage(

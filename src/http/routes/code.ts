@@ -77,7 +77,7 @@ export const codeRoutes: Route[] = [
     summary: 'Create a context of the interpreter',
     params: SandboxParams,
     body: CodeContextRequest,
-    success: { status: 201, description: 'The context.', schema: CodeContext },
+    success: { status: 200, description: 'The context.', schema: CodeContext },
     errors: [...ERRORS],
     example: { language: 'python' },
     handler: ({ params, body, caller, signal, hold }, { code }) =>

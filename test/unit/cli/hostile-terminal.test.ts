@@ -60,7 +60,6 @@ const ARGUMENTS: Record<string, string[]> = {
   'quota:set': ['o', '--max-sandboxes', '1'],
   'quota:summary': [],
   'quota:usage': ['o'],
-  top: ['--once'],
   'usage:owner': ['o'],
   'usage:owners': [],
   'usage:sandbox': ['sb'],

@@ -1434,7 +1434,7 @@ class LiveSandboxUsage(TypedDict):
     tx_bytes_per_second: NotRequired[float]
 
 
-# The machine of this server; absent for callers that see one owner only.
+# This server’s machine; absent for callers that see one owner only.
 class LiveUsageHost(TypedDict):
     cpus: int
     # Of all processors of this machine.
@@ -1449,7 +1449,7 @@ class LiveUsage(TypedDict):
     sampled_at: str
     # How often a sandbox is measured that nobody looks at.
     interval_seconds: float
-    # The machine of this server; absent for callers that see one owner only.
+    # This server’s machine; absent for callers that see one owner only.
     host: NotRequired[LiveUsageHost]
     # Sandboxes that fit the filters.
     matching: int
@@ -1854,13 +1854,13 @@ class SandboxUsageRow(TypedDict):
     oom_kills: int
     # Allocated: time between admission and end.
     sandbox_seconds: float
-    # Allocated: the same, times vcpus.
+    # Allocated: the same × vcpus.
     vcpu_seconds: float
-    # Allocated: the same, times memory in MiB.
+    # Allocated: the same × memory in MiB.
     memory_mib_seconds_allocated: float
     # Measured by the host: processor time.
     cpu_seconds: float
-    # Measured by the host: memory in use, in MiB, times seconds.
+    # Measured by the host: memory in use, in MiB, × time.
     memory_mib_seconds: float
     # Measured by the host: bytes received.
     rx_bytes: int
@@ -2115,13 +2115,13 @@ UsageRow = TypedDict("UsageRow", {
     'sandboxes': int,
     # Allocated: time between admission and end.
     'sandbox_seconds': float,
-    # Allocated: the same, times vcpus.
+    # Allocated: the same × vcpus.
     'vcpu_seconds': float,
-    # Allocated: the same, times memory in MiB.
+    # Allocated: the same × memory in MiB.
     'memory_mib_seconds_allocated': float,
     # Measured by the host: processor time.
     'cpu_seconds': float,
-    # Measured by the host: memory in use, in MiB, times seconds.
+    # Measured by the host: memory in use, in MiB, × time.
     'memory_mib_seconds': float,
     # Measured by the host: bytes received.
     'rx_bytes': int,
@@ -2137,13 +2137,13 @@ UsageRow = TypedDict("UsageRow", {
 class UsageTotals(TypedDict):
     # Allocated: time between admission and end.
     sandbox_seconds: float
-    # Allocated: the same, times vcpus.
+    # Allocated: the same × vcpus.
     vcpu_seconds: float
-    # Allocated: the same, times memory in MiB.
+    # Allocated: the same × memory in MiB.
     memory_mib_seconds_allocated: float
     # Measured by the host: processor time.
     cpu_seconds: float
-    # Measured by the host: memory in use, in MiB, times seconds.
+    # Measured by the host: memory in use, in MiB, × time.
     memory_mib_seconds: float
     # Measured by the host: bytes received.
     rx_bytes: int

@@ -224,7 +224,7 @@ class AsyncUsage(AsyncPart):
 
     async def sandboxes(
         self, owner_id: str, *, call_timeout: Optional[float] = None, **query: Unpack[m.OwnerUsageSandboxesQuery]
-    ) -> tuple[List[m.SandboxUsageRow], Optional[str]]:
+    ) -> Tuple[List[m.SandboxUsageRow], Optional[str]]:
         """One page of the sandboxes of an owner, newest first, with their totals; and the cursor of the next."""
         params = {"owner_id": owner_id}
         response = await self._send("ownerUsageSandboxes", params, query=query, call_timeout=call_timeout)
