@@ -31,10 +31,51 @@ async function buildScoped(root) {
     outdir: SCOPED,
     chunkNames: '[name]-[hash]',
   });
+  await Promise.all([buildBun(root), buildBrowser(root)]);
   const types = join(root, SCOPED, 'types');
   declarations(root, ['--outDir', types]);
   const schemas = readdirSync(join(types, 'schema')).map((name) => name.replace(/\.d\.ts$/, ''));
   await writeClientTypes(root, types, schemas);
+}
+
+const FETCH_AGENT = './src/client/web/fetch-agent.ts';
+
+/** Bun has a module `undici` of its own, which lacks what the client uses. */
+function buildBun(root) {
+  return build({
+    ...BUNDLE,
+    absWorkingDir: root,
+    entryPoints: { index: 'src/client/scoped-package.ts' },
+    outdir: join(SCOPED, 'bun'),
+    alias: { undici: FETCH_AGENT },
+    chunkNames: '[name]-[hash]',
+  });
+}
+
+/** One file that needs no other package and nothing of Node. */
+function buildBrowser(root) {
+  const node = './src/client/web/node.ts';
+  return build({
+    ...BUNDLE,
+    absWorkingDir: root,
+    entryPoints: { index: 'src/client/scoped-package.ts' },
+    outdir: join(SCOPED, 'browser'),
+    platform: 'browser',
+    target: 'es2022',
+    splitting: false,
+    external: [],
+    banner: {},
+    inject: [node],
+    alias: {
+      undici: FETCH_AGENT,
+      ws: './src/client/web/no-socket.ts',
+      'node:stream': 'readable-stream',
+      'node:events': 'events',
+      'node:buffer': node,
+      'node:os': node,
+      'node:timers/promises': node,
+    },
+  });
 }
 
 /** Writes the declarations of both packages. */

@@ -19,7 +19,17 @@ const SLOW = ['e2e', 'fault', 'contract'];
 const SLOWEST = 20;
 /** Suites that run a second time, over three servers behind HAProxy (test/support/servers/fleet.ts). */
 const OVER_FLEET = [
-  ...['admin', 'background', 'events', 'exec-input', 'exec-key', 'files', 'previews', 'prewarm-workers'],
+  ...[
+    'admin',
+    'background',
+    'events',
+    'exec-input',
+    'exec-key',
+    'files',
+    'ports',
+    'previews',
+    'prewarm-workers',
+  ],
   ...['templates', 'worker', 'worker-sessions'],
 ];
 const FLEET = { SVC_TEST_DATABASE: 'fleet' };

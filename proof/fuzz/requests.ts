@@ -66,6 +66,7 @@ const STRANGE = [
   ...['Accept', 'Accept-Encoding', 'Content-Encoding', 'Authorization', 'Cookie', 'Origin', 'Referer'],
   ...['X-HTTP-Method-Override', 'X-Original-URL', 'X-Forwarded-For', 'X-Forwarded-Host', 'Forwarded'],
   ...['X-Request-ID', 'If-None-Match', 'If-Match', 'Range', 'X-User-ID', 'Last-Event-ID', 'Idempotency-Key'],
+  'X-Sandbox-Port',
 ];
 
 /** A request to one of the operations; `sandbox` stands for the sandbox that there is. */

@@ -9,7 +9,8 @@ export function realClock(): Clock {
   return {
     now: () => Date.now(),
     monotonic: () => performance.now(),
-    after: (ms, run) => startTimer(ms, run, (handle) => handle.unref()),
+    // Timers of a browser are numbers, and keep nothing alive.
+    after: (ms, run) => startTimer(ms, run, (handle) => handle.unref?.()),
     sleep,
   };
 }

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { API_KEY, rawExchange, startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { valuesIn, visit } from '../support/servers/preview-visit.ts';
@@ -104,4 +105,41 @@ it('is closed to pages: not even an allowed origin may send the header', async (
   const foreign = await ask('/', { headers: { ...KEYED, origin: 'https://other.example' } });
   expect(foreign.status).toBe(403);
   expect(seen).toEqual([]);
+});
+
+it('answers any text in the header, and lets none but a port of a sandbox through', async () => {
+  const part = fc.constantFrom(
+    '8080',
+    '0',
+    '65536',
+    '-',
+    ID,
+    'sb-',
+    ' ',
+    ',',
+    '..',
+    '%2d',
+    '8080-',
+    '@',
+    '[::1]',
+    ':80',
+  );
+  const text = fc.oneof(
+    fc.array(part, { maxLength: 5 }).map((parts) => parts.join('')),
+    fc.string({
+      unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)),
+      maxLength: 300,
+    }),
+  );
+  await fc.assert(
+    fc.asyncProperty(text, async (value) => {
+      seen.length = 0;
+      const { status } = await ask('/', { headers: { 'x-api-key': API_KEY, 'x-sandbox-port': value } });
+      const isPort = value.trim() === `8080-${ID}`;
+      expect([value, seen.length]).toEqual([value, isPort ? 1 : 0]);
+      // 502: a port of a sandbox at which nothing listens.
+      expect([200, 400, 404, 502]).toContain(status);
+    }),
+    { numRuns: 300, examples: [[`8080-${ID}`], [` 8080-${ID} `], [`8080-${ID}, 8080-${ID}`]] },
+  );
 });

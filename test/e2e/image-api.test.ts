@@ -1,12 +1,17 @@
 // Images over the API of a real server: pulled from Debian's registry, imported, and not there for other owners; on the server and
 // on a worker.
-import { readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { Client } from '../../src/client/client.ts';
 import { type RealRegistry, realRegistry } from '../support/hosts/docker-registry.ts';
 import { ociFiles, tarOf } from '../support/hosts/image-archives.ts';
-import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { describeWith, itWith } from '../support/requires.ts';
+import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { tarArchive } from '../support/tar.ts';
 import { until } from '../support/until.ts';
 
@@ -175,4 +180,58 @@ describeWith(['root', 'busybox', 'unshare', 'docker-registry', 'openssl'], 'imag
       expect(await names(ADMIN)).toEqual(['team/box:2']);
     },
   );
+
+  const seenBy = (host: string) => ({
+    pulled: [`${host}/team/tool:1`],
+    last: ['done', 'done'],
+    same: true,
+    imported: 'team/box:1',
+    listed: [`${host}/team/tool:1`, 'mine:1', 'team/box:1', 'team/box:2'].sort(),
+    absent: 'not_found',
+  });
+
+  it('are pulled, tagged, imported, listed and deleted by the TypeScript client', async () => {
+    await start(false);
+    const image = `${registry.host}/team/tool:1`;
+    const bytes = tarOf(ociFiles({ layers: [LAYER] }));
+    const { images } = new Client({ server: server.url, adminKey: ADMIN['x-admin-api-key'] });
+    const pulled = (await images.pull({ image })).images.map(({ name }) => name);
+    const stagesOf = async (lines: AsyncIterable<{ stage: string }>) => {
+      const stages: string[] = [];
+      for await (const { stage } of lines) stages.push(stage);
+      return stages.at(-1);
+    };
+    const pulledAgain = await stagesOf(images.watchPull({ image }));
+    const { digest } = await images.get(image);
+    const [tagged] = (await images.tag({ name: image, as: 'mine:1' })).images;
+    const [imported] = (await images.import(bytes, { name: 'team/box:1' })).images;
+    const source = () => Readable.from([bytes]);
+    const last = await stagesOf(images.watchImport(source, { name: 'team/box:2' }));
+    const listed = [...new Set((await images.page()).images.map(({ name }) => name))].sort();
+    for (const name of listed) await images.delete(name);
+    await images.prune();
+    const absent = await images.get(image).catch((error) => error.code);
+    const same = digest === tagged?.digest;
+    const seen = { pulled, last: [pulledAgain, last], same, imported: imported?.name, listed, absent };
+    expect(seen).toEqual(seenBy(registry.host));
+  });
+
+  itWith(['python-client'], 'are handled by the Python client in the same manner', async () => {
+    await start(false);
+    const archive = join(server.home, 'image.tar');
+    writeFileSync(archive, tarOf(ociFiles({ layers: [LAYER] })));
+    const program = [join(import.meta.dirname, 'client-images.py'), server.url, ADMIN['x-admin-api-key']];
+    const { stdout } = await promisify(execFile)(
+      join(packageRoot, '.cache/python-client/bin/python'),
+      [...program, registry.host, archive],
+      {
+        env: {
+          ...process.env,
+          PYTHONPATH: join(packageRoot, 'clients/python/src'),
+          PYTHONDONTWRITEBYTECODE: '1',
+        },
+      },
+    );
+    expect(JSON.parse(stdout)).toEqual(seenBy(registry.host));
+  });
 });

@@ -96,6 +96,10 @@ const TABLE: Record<string, Allowance> = {
     folders: ['schema', 'domain', 'http/paths.ts', 'http/socket/socket-protocol.ts', 'host/clock.ts'],
     packages: ['undici', 'ws'],
   },
+  'client/web': {
+    folders: ['domain/errors.ts', 'host/clock.ts'],
+    packages: ['buffer'],
+  },
   mcp: {
     folders: ['schema', 'domain', 'client', 'host/package-root.ts'],
     packages: ['typebox', '@modelcontextprotocol/server'],

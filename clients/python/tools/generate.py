@@ -3,13 +3,14 @@
 `generate.py` writes the files; `generate.py --check` fails when one differs from what it would write.
 """
 
+import ast
 import io
 import json
 import keyword
 import pathlib
 import sys
 import tokenize
-from typing import Any
+from typing import Any, Optional
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = HERE / "src" / "svc_sandbox"
@@ -155,6 +156,93 @@ PHRASES = (
 )
 
 
+#: Parts whose calls about one sandbox are also on its object, without the id.
+BOUND = {"_files.py": ["AsyncFiles"], "_parts.py": ["AsyncExecs", "AsyncEgress"]}
+BOUND_HEAD = """from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from typing import AsyncContextManager, List, Optional
+
+from .. import models as m
+from .._options import ExecOptions
+from ._call import Content
+from ._files import AsyncFiles
+from ._parts import AsyncEgress, AsyncExecs
+
+if sys.version_info >= (3, 12):
+    from typing import Unpack
+else:
+    from typing_extensions import Unpack
+"""
+
+
+def bound() -> str:
+    """Classes for the object of a sandbox: the methods of parts whose first argument is `id`, without it."""
+    classes = []
+    for name, parts in BOUND.items():
+        tree = ast.parse((PACKAGE / "_async" / name).read_text())
+        for part in tree.body:
+            if isinstance(part, ast.ClassDef) and part.name in parts:
+                classes.append(bound_class(part))
+    return f'"""The calls of an object of a sandbox."""\n\n{BOUND_HEAD}\n\n' + "\n\n\n".join(classes) + "\n"
+
+
+def bound_class(part: ast.ClassDef) -> str:
+    methods = [
+        bound_method(one)
+        for one in part.body
+        if isinstance(one, ast.AsyncFunctionDef) and len(one.args.args) > 1 and one.args.args[1].arg == "id"
+    ]
+    noun = part.name.removeprefix("Async").lower()
+    return (
+        f"class AsyncSandbox{part.name.removeprefix('Async')}:\n"
+        f'    """`client.{noun}` for one sandbox."""\n\n'
+        f"    def __init__(self, part: {part.name}, id: str) -> None:\n"
+        "        self._part = part\n        self._id = id\n\n" + "\n\n".join(methods)
+    )
+
+
+def bound_method(method: ast.AsyncFunctionDef) -> str:
+    given = method.args
+    plain_args = given.args[2:]
+    defaults = [None] * (len(plain_args) - len(given.defaults)) + [ast.unparse(one) for one in given.defaults]
+    signature = ["self"]
+    call = ["self._id"]
+    for one, default in zip(plain_args, defaults):
+        signature.append(argument(one, default))
+        call.append(one.arg)
+    if given.kwonlyargs:
+        signature.append("*")
+    for one, value in zip(given.kwonlyargs, given.kw_defaults):
+        signature.append(argument(one, value and ast.unparse(value)))
+        call.append(f"{one.arg}={one.arg}")
+    if given.kwarg:
+        signature.append(f"**{argument(given.kwarg, None)}")
+        call.append(f"**{given.kwarg.arg}")
+    returns = ast.unparse(method.returns) if method.returns else "None"
+    is_context = bool(method.decorator_list)
+    if is_context:
+        returns = returns.replace("AsyncGenerator[", "AsyncContextManager[").replace(", None]", "]")
+    awaits = not is_context and not returns.startswith("AsyncIterator")
+    lines = [f"    {'async ' if awaits else ''}def {method.name}(", *exploded(signature), f"    ) -> {returns}:"]
+    note = ast.get_docstring(method)
+    if note:
+        lines.append(f'        """{note.splitlines()[0]}"""')
+    lines.append(f"        return {'await ' if awaits else ''}self._part.{method.name}(")
+    lines += [f"    {line}" for line in exploded(call)]
+    return "\n".join([*lines, "        )"])
+
+
+def argument(one: ast.arg, default: Optional[str]) -> str:
+    text = f"{one.arg}: {ast.unparse(one.annotation)}" if one.annotation else one.arg
+    return text if default is None else f"{text} = {default}".replace("'", '"')
+
+
+def exploded(parts: list[str]) -> list[str]:
+    return [f"        {part}," for part in parts]
+
+
 def plain(source: str) -> str:
     """`source` without `async` and `await`, with the names of the plain world."""
     starts = [0]
@@ -175,9 +263,10 @@ def plain(source: str) -> str:
 
 def files() -> dict[pathlib.Path, str]:
     made = {PACKAGE / "models.py": models(), PACKAGE / "_routes.py": routes()}
-    for source in sorted((PACKAGE / "_async").glob("*.py")):
+    made[PACKAGE / "_async" / "_bound.py"] = "# Written by tools/generate.py from the parts. Do not edit.\n" + bound()
+    for source in sorted({*(PACKAGE / "_async").glob("*.py"), PACKAGE / "_async" / "_bound.py"}):
         note = "# Written by tools/generate.py from _async. Do not edit.\n"
-        made[PACKAGE / "_sync" / source.name] = note + plain(source.read_text())
+        made[PACKAGE / "_sync" / source.name] = note + plain(made.get(source) or source.read_text())
     return made
 
 

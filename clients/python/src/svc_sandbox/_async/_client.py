@@ -26,6 +26,7 @@ from .._terms import (
     origin_of,
     timeout_of,
 )
+from ._bound import AsyncSandboxEgress, AsyncSandboxExecs, AsyncSandboxFiles
 from ._call import AsyncConnection, AsyncPart, Content, text_lines
 from ._files import AsyncFiles
 from ._parts import (
@@ -341,6 +342,10 @@ class AsyncSandbox:
         self.id = id
         #: As the server described it last; None for `client.sandbox(id)`.
         self.record = record
+        self.files = AsyncSandboxFiles(client.files, id)
+        #: Background commands.
+        self.execs = AsyncSandboxExecs(client.execs, id)
+        self.egress = AsyncSandboxEgress(client.egress, id)
         self._client = client
 
     async def __aenter__(self) -> AsyncSandbox:
@@ -393,7 +398,7 @@ class AsyncSandbox:
         call_timeout: Optional[float] = None,
         **options: Unpack[ExecOptions],
     ) -> str:
-        """Starts a background command; its id is for `client.execs`."""
+        """Starts a background command; its id is for `execs`."""
         return await self._client.execs.detach(
             self.id, command, idempotency_key=idempotency_key, call_timeout=call_timeout, **options
         )
@@ -403,7 +408,7 @@ class AsyncSandbox:
         return await self._client.code.run(self.id, code, call_timeout=call_timeout, **options)
 
     async def read(self, path: str, *, call_timeout: Optional[float] = None) -> bytes:
-        """The complete file. `client.files` has the other calls."""
+        """The complete file. `files` has the other calls."""
         return await self._client.files.read(self.id, path, call_timeout=call_timeout)
 
     async def write(

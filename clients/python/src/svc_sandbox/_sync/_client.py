@@ -26,6 +26,7 @@ from .._terms import (
     origin_of,
     timeout_of,
 )
+from ._bound import SandboxEgress, SandboxExecs, SandboxFiles
 from ._call import Connection, Part, Content, text_lines
 from ._files import Files
 from ._parts import (
@@ -341,6 +342,10 @@ class Sandbox:
         self.id = id
         #: As the server described it last; None for `client.sandbox(id)`.
         self.record = record
+        self.files = SandboxFiles(client.files, id)
+        #: Background commands.
+        self.execs = SandboxExecs(client.execs, id)
+        self.egress = SandboxEgress(client.egress, id)
         self._client = client
 
     def __enter__(self) -> Sandbox:
@@ -393,7 +398,7 @@ class Sandbox:
         call_timeout: Optional[float] = None,
         **options: Unpack[ExecOptions],
     ) -> str:
-        """Starts a background command; its id is for `client.execs`."""
+        """Starts a background command; its id is for `execs`."""
         return self._client.execs.detach(
             self.id, command, idempotency_key=idempotency_key, call_timeout=call_timeout, **options
         )
@@ -403,7 +408,7 @@ class Sandbox:
         return self._client.code.run(self.id, code, call_timeout=call_timeout, **options)
 
     def read(self, path: str, *, call_timeout: Optional[float] = None) -> bytes:
-        """The complete file. `client.files` has the other calls."""
+        """The complete file. `files` has the other calls."""
         return self._client.files.read(self.id, path, call_timeout=call_timeout)
 
     def write(
