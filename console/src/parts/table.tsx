@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 const ROW = 36;
-const OVERSCAN = 10;
+const OVERSCAN = 5;
 const MOST_PLAIN = 200;
 
 export interface Column<T> {

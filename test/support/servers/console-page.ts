@@ -103,7 +103,7 @@ export async function openConsole(
 const WATCH = `globalThis.wrongs = [];
   addEventListener('securitypolicyviolation', (event) => globalThis.wrongs.push(event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sample));`;
 
-const TEXT = 'document.body.innerText';
+const TEXT = "document.body?.innerText ?? ''";
 
 const KEYS: Record<string, object> = {
   Enter: { code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' },
