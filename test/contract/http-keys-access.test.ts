@@ -86,6 +86,7 @@ const LOOK: RouteId[] = [
     'getWorker',
   ] as const),
   'egressGroups',
+  ...(['createSession', 'currentIdentity', 'renewSession', 'endSession'] as const),
   ...(['listProviders', 'getProvider', 'metrics', 'metricsText', 'diagnostics'] as const),
 ];
 const SEE: RouteId[] = [

@@ -151,6 +151,7 @@ export async function askSample(
     .replace('{exec_id}', 'ex-x')
     .replace('{owner_id}', 'a')
     .replace('{key}', 'absent')
+    .replace('{session}', 'absent')
     .replace('{worker_id}', 'w')
     .replace('{resource_id}', sandbox);
   const answer = await fetch(`${base}${path}${query}`, {
