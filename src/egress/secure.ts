@@ -1,5 +1,5 @@
 // TLS towards a target that gets a credential: verified in full, by the name that was decided.
-import { connect, type TLSSocket } from 'node:tls';
+import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Clock } from '../domain/ports.ts';
 import { EgressRefusal } from './refusal.ts';
 import type { Opened } from './tunnel.ts';
@@ -18,10 +18,9 @@ export function secure(
       socket: upstream,
       servername: name,
       ALPNProtocols: ['http/1.1'],
-      minVersion: 'TLSv1.2',
+      secureContext: contextOf(roots),
       // Whatever the environment of the server says.
       rejectUnauthorized: true,
-      ...(roots && { ca: [...roots] }),
     });
     const fail = (reason: 'tls_failed' | 'timeout') => {
       timer.cancel();
@@ -41,4 +40,15 @@ export function secure(
       resolve(secured);
     });
   });
+}
+
+const OF_NODE: readonly string[] = [];
+/** Reading the authorities takes longer than a handshake. */
+const contexts = new WeakMap<readonly string[], SecureContext>();
+
+function contextOf(roots: readonly string[] = OF_NODE): SecureContext {
+  const ca = roots === OF_NODE ? {} : { ca: [...roots] };
+  const context = contexts.get(roots) ?? createSecureContext({ minVersion: 'TLSv1.2', ...ca });
+  contexts.set(roots, context);
+  return context;
 }
