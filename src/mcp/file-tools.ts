@@ -82,7 +82,7 @@ async function readImage(
 }
 
 function textPart(bytes: Buffer, offset: number, size: number): ToolResult {
-  const text = textOf(bytes);
+  const text = textOf(bytes, true);
   if (text === undefined)
     throw new ServiceError('bad_request', `The file is not UTF-8 text. It has ${size} bytes.`, {
       remedy: 'Look at it with a command, such as file or xxd.',
@@ -92,11 +92,11 @@ function textPart(bytes: Buffer, offset: number, size: number): ToolResult {
   return textResult(text + note);
 }
 
-/** A character that the end cuts in two is left out. */
-function textOf(bytes: Buffer): string | undefined {
+/** `isPart`: a character that the end cuts in two is left out. */
+function textOf(bytes: Buffer, isPart: boolean): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: isPart });
   } catch {
     return undefined;
   }
@@ -156,7 +156,7 @@ async function textToEdit(id: string, path: string, call: ToolCall): Promise<str
     throw new ServiceError('payload_too_large', `The file has ${size} bytes, the most is ${MOST_EDITED}.`, {
       remedy: 'Edit it with a command, such as sed.',
     });
-  const text = size === 0 ? '' : textOf(await readPart(id, path, [0, size], call));
+  const text = size === 0 ? '' : textOf(await readPart(id, path, [0, size], call), false);
   if (text !== undefined) return text;
   throw new ServiceError('bad_request', 'The file is not UTF-8 text.');
 }

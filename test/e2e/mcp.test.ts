@@ -100,6 +100,10 @@ describeWith(['bwrap'], 'MCP', () => {
     expect(textOf(await call(client, 'read_file', { sandbox_id, path: '/workspace/a.txt' }))).toBe(
       'one $& three\n',
     );
+    // A file that ends within a character is not text: an edit would lose the end.
+    await call(client, 'run_command', { sandbox_id, command: "printf 'two\\303' > cut" });
+    const cut = await call(client, 'edit_file', { sandbox_id, path: '/workspace/cut', old: 'two', new: '2' });
+    expect([cut.isError, textOf(cut)]).toEqual([true, expect.stringContaining('not UTF-8 text')]);
     const listed = await call(client, 'list_files', { sandbox_id, glob: '/workspace/*.txt' });
     expect(listed.structuredContent?.files).toEqual(['/workspace/a.txt']);
     const started = await call(client, 'start_command', { sandbox_id, command: 'echo begun; sleep 600' });
