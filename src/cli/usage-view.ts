@@ -51,12 +51,13 @@ export function sandboxUsageFacts({
     ['disk', bytesText(now.disk_bytes)],
     ['receives', rate(now.rx_bytes_per_second)],
     ['sends', rate(now.tx_bytes_per_second)],
-    ...(totals ? totalEntries(totals) : []),
+    ...(totals ? totalEntries(totals, missing) : []),
     ...Object.entries(missing).map(([name, why]) => [`no ${printable(name)}`, why] as const),
   ]);
 }
 
-const totalEntries = (totals: SandboxUsageRow) =>
+/** What was not measured has no number: a 0 would be one. */
+const totalEntries = (totals: SandboxUsageRow, { network }: SandboxUsage['missing']) =>
   [
     ['since', totals.started_at],
     ['ended', totals.ended_at],
@@ -66,8 +67,8 @@ const totalEntries = (totals: SandboxUsageRow) =>
     ],
     ['cpu time', `${totals.cpu_seconds} s`],
     ['peak memory', bytesText(totals.peak_memory_bytes)],
-    ['received', bytesText(totals.rx_bytes)],
-    ['sent', bytesText(totals.tx_bytes)],
+    ['received', network === undefined ? bytesText(totals.rx_bytes) : undefined],
+    ['sent', network === undefined ? bytesText(totals.tx_bytes) : undefined],
     ['out of memory', totals.oom_kills],
     ['commands', totals.execs],
   ] as const;

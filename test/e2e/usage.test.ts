@@ -1,5 +1,7 @@
 // What sandboxes use, by the API of a real server: measured by the kernel, written to the ledger, kept through a kill of the server.
 // Over PostgreSQL the sandboxes run on a worker, and several servers share the ledger.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { LiveUsage, SandboxUsage, SandboxUsageRow, UsageReport } from '../../src/schema/usage.ts';
 import { describeWith } from '../support/requires.ts';
@@ -14,6 +16,19 @@ const env = {
   SVC_USAGE_INTERVAL: '2s',
 };
 const as = { 'x-user-id': 'ann' };
+
+/** Processor time of a sandbox, as its cgroup says. */
+function kernelSeconds(id: string): number {
+  const names = readdirSync('/sys/fs/cgroup', { recursive: true, encoding: 'utf8' });
+  const folders = names.filter((name) => basename(name).includes(id)).map((name) => `/sys/fs/cgroup/${name}`);
+  const texts = (file: string) =>
+    folders
+      .filter((folder) => existsSync(`${folder}/${file}`))
+      .map((folder) => readFileSync(`${folder}/${file}`, 'utf8'));
+  const [nanoseconds] = texts('cpuacct.usage');
+  if (nanoseconds !== undefined) return Number(nanoseconds) / 1e9;
+  return Number(/usage_usec (\d+)/.exec(texts('cpu.stat')[0] ?? '')?.[1] ?? 0) / 1e6;
+}
 
 describeWith(['root', 'unshare'], 'what sandboxes use', () => {
   let home: string;
@@ -48,7 +63,7 @@ describeWith(['root', 'unshare'], 'what sandboxes use', () => {
     expect((await client.call('POST', `/sandboxes/${busy}/exec`, burn)).status).toBe(202);
     const first = await until('the busy one to be first', async () => {
       const { sandboxes } = await get<LiveUsage>('/usage/sandboxes?sort=cpu&owner_id=ann');
-      return sandboxes[0]?.sandbox_id === busy && (sandboxes[0].cpu_percent ?? 0) > 20
+      return sandboxes[0]?.sandbox_id === busy && (sandboxes[0].cpu_percent ?? 0) > 1
         ? sandboxes[0]
         : undefined;
     });
@@ -69,6 +84,7 @@ describeWith(['root', 'unshare'], 'what sandboxes use', () => {
       'a reading of the new server',
       async () => (await usageOf(busy)).now.cpu_percent !== undefined,
     );
+    const counted = kernelSeconds(busy);
     for (const id of [calm, busy]) expect((await client.call('DELETE', `/sandboxes/${id}`)).status).toBe(200);
     const done = await until('the ledger to have both', async () => {
       const all = await rows();
@@ -79,9 +95,10 @@ describeWith(['root', 'unshare'], 'what sandboxes use', () => {
     const [burnt] = done.filter(({ sandbox_id }) => sandbox_id === busy);
     const lived = (Date.parse(burnt!.ended_at ?? '') - Date.parse(burnt!.started_at)) / 1000;
     expect(burnt).toMatchObject({ sandbox_seconds: lived, vcpu_seconds: lived, estimated: false });
-    // The kernel was counting while no server was there.
-    expect(burnt!.cpu_seconds).toBeGreaterThan(0.2 * lived);
-    expect(burnt!.cpu_seconds).toBeLessThanOrEqual(1.1 * lived);
+    // The kernel counted while no server was there. Between its number and the end it may have used some more.
+    expect(counted).toBeGreaterThan(0);
+    expect(burnt!.cpu_seconds).toBeGreaterThanOrEqual(counted);
+    expect(burnt!.cpu_seconds).toBeLessThanOrEqual(counted * 1.02 + 3);
     const { total } = await month();
     for (const name of ['sandbox_seconds', 'cpu_seconds', 'memory_mib_seconds', 'execs'] as const)
       expect(done.reduce((sum, row) => sum + row[name], 0)).toBeCloseTo(total[name], 6);
