@@ -6,6 +6,7 @@ import { Client } from '../../src/client/client.ts';
 import { describeWith } from '../support/requires.ts';
 import { chosenDatabase } from '../support/servers/chosen-database.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { until } from '../support/until.ts';
 
 const API_KEY = 'api-key-0123456789abcdef0123456789abcdef';
 const PLACES: [where: string, onWorker: boolean | undefined][] =
@@ -24,6 +25,14 @@ describeWith(['root', 'unshare'], 'a port by header', () => {
       const env = { SVC_AUTH_ENABLED: 'true', SVC_AUTH_API_KEY: API_KEY, SVC_MCP_ENABLED: 'true' };
       server = await startServer({ onWorker, env });
       client = new Client({ server: server.url, apiKey: API_KEY });
+      // A worker on a busy machine may need a while to announce itself.
+      const spawned = await until('a worker', () =>
+        client.spawn({ ttl: '5m' }).catch((error) => {
+          if (error.code === 'unavailable') return undefined;
+          throw error;
+        }),
+      );
+      await client.destroy(spawned.id);
     });
     afterAll(async () => {
       await client?.close();
