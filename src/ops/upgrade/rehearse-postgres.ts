@@ -49,7 +49,7 @@ export async function rehearsePostgres(request: PostgresRehearsal, deps: Deps): 
   const { lint, doctor, templates, onStage } = request;
   if (lint) await steps.note(CONFIGURATION, async () => judged(lint));
   if (doctor) await steps.note(DOCTOR, async () => examined(await doctor()));
-  if (templates) await steps.note(TEMPLATES, async () => examined(await templates()));
+  if (templates) await steps.note(TEMPLATES, async () => ({ ...examined(await templates()), mild: true }));
   onStage?.('copy');
   const dump = await steps.take(DUMP, () => dumped(request, output, deps));
   const scratch = await openScratch(request, deps);

@@ -58,7 +58,7 @@ export async function rehearseUpgrade(
   const { lint, doctor, templates } = request;
   if (lint) await steps.note(CONFIGURATION, async () => judged(lint));
   if (doctor) await steps.note(DOCTOR, async () => examined(await doctor()));
-  if (templates) await steps.note(TEMPLATES, async () => examined(await templates()));
+  if (templates) await steps.note(TEMPLATES, async () => ({ ...examined(await templates()), mild: true }));
   const backup = await steps.take(BACKUP, () => backedUp({ ...request, database }, deps.clock));
   const migrated = await inPrivateFolder(dirname(output), (folder) =>
     onCopy({ ...request, backup, copy: join(folder, 'svc.db'), steps }, deps),
