@@ -59,6 +59,12 @@ const ROWS: Readonly<Record<string, readonly Record<string, string | number | nu
       ...{ scopes: '["use"]', created_at: AT, created_by: 'admin:none' },
     },
   ],
+  sessions: [
+    {
+      ...{ id: 'ses-aaaaaaaaaaaa', hash: 'd'.repeat(64), parent: 'key-aaaaaaaaaaaa', actor: 'key:ci' },
+      ...{ owner_id: 'ann', scopes: '["use"]', created_at: AT, expires_at: AT, ends_at: AT },
+    },
+  ],
   secrets: [
     {
       ...{ name: 'credential/openai', facts: '{"hosts":["api.openai.com"]}' },
