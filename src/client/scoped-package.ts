@@ -39,6 +39,7 @@ export type { PreviewLink } from '../schema/preview.ts';
 export type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
 export type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
 export type { PruneResult, Sandbox as SandboxRecord, SpawnRequest } from '../schema/sandbox.ts';
+export type { Identity, Session, SessionCreate, SessionWithToken } from '../schema/session.ts';
 export type { Snapshot } from '../schema/snapshot.ts';
 export type { Health, Live, Ready } from '../schema/system.ts';
 export type {
