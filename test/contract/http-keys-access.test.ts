@@ -94,6 +94,9 @@ const SEE: RouteId[] = [
   ...([
     'sandboxLogs',
     'sandboxUsage',
+    'liveUsage',
+    'ownerUsage',
+    'ownerUsageSandboxes',
     'readFile',
     'getArchive',
     'listFiles',
