@@ -466,6 +466,8 @@ describe('a start', () => {
     });
     w.provider.decide = () => 'hang';
     const restarted = w.restart();
+    // It reads the time before it lists.
+    await w.clock.advance(0);
     await w.clock.advance(5000);
     await restarted;
     expect(w.control.health.live(true)).toMatchObject({ status: 'alive' });

@@ -379,6 +379,8 @@ describe('Idempotency-Key', () => {
     void spawn(w, 'k').catch(() => undefined);
     await w.clock.advance(0);
     const restarted = w.restart();
+    // It reads the time before it lists.
+    await w.clock.advance(0);
     await w.clock.advance(6000);
     await restarted;
     await expect(spawn(w, 'k')).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 1000 });
