@@ -334,6 +334,26 @@ describeWith(['root', 'busybox', 'unshare'], 'images of the store', () => {
     );
   });
 
+  it("have the host's resolver with the host's network, and no other", async () => {
+    const own = [{ name: 'etc/resolv.conf', content: '' }];
+    await importBusybox(store, { name: 'resolving:1', more: own });
+    const shown = async (runner: 'unshare' | 'bwrap') => {
+      const open = place.provider({ runner, network: 'host' });
+      const id = freshId();
+      await open.create(runtimeSpec(id, { image: 'resolving:1' }), soon());
+      const io = await open.attach({ id, epoch: 1 }, soon());
+      const { stdout } = await runInside(io, ['cat', '/etc/resolv.conf']);
+      io.close();
+      await open.destroy({ id, epoch: 1 }, soon());
+      await open.close();
+      return stdout;
+    };
+    const expected = readFileSync('/etc/resolv.conf', 'utf8');
+    expect(expected).not.toBe('');
+    expect([await shown('unshare'), await shown('bwrap')]).toEqual([expected, expected]);
+    expect((await runOn('resolving:1', 'cat /etc/resolv.conf')).out).toBe('');
+  });
+
   it('keep their own name for the uid of the sandbox', async () => {
     const more = [{ name: 'etc/passwd', content: 'root:x:0:0::/:/bin/sh\nnode:x:1000:1000::/:/bin/sh\n' }];
     await importBusybox(store, { name: 'node:1', more });

@@ -15,7 +15,7 @@ import { resolverPath } from './etc.ts';
 import type { ChosenImage } from './image.ts';
 import { imageEnvironment } from './image-environment.ts';
 import { canChooseUser, type SandboxUser } from './image-user.ts';
-import { movedView, type RootfsView } from './rootfs-view.ts';
+import { movedView, type RootfsView, resolverCover } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';
 import { type Cover, trustCovers } from './trust.ts';
 
@@ -124,7 +124,7 @@ export async function planSandbox(
     ...(image.stored && { isTree: true as const }),
     network,
     ...(spec.gate && { gate: { maker: gateMaker(runner), resolver: resolverPath(state.folders) } }),
-    covers: await coversOf(state, spec, view),
+    covers: await coversOf(state, spec, { view, network }),
     agent: reach('svc-agent', agent),
     ...(claims.workspace ? { workspace: reach('workspace', claims.workspace) } : {}),
     ...(spec.role === 'pool' && { isPool: true as const }),
@@ -153,9 +153,15 @@ export async function planSandbox(
   };
 }
 
-async function coversOf(state: UserspaceState, { trust }: RuntimeSpec, view: RootfsView): Promise<Cover[]> {
-  if (trust === undefined) return [];
-  return state.slowly(() => trustCovers(state, view, trust));
+async function coversOf(
+  state: UserspaceState,
+  { trust }: RuntimeSpec,
+  { view, network }: Pick<Blueprint, 'view' | 'network'>,
+): Promise<Cover[]> {
+  const resolver = network === 'host' ? await state.slowly(() => resolverCover(view)) : [];
+  return trust === undefined
+    ? resolver
+    : [...resolver, ...(await state.slowly(() => trustCovers(state, view, trust)))];
 }
 
 /** bubblewrap leaves init no right over the network that it makes. */

@@ -72,6 +72,17 @@ async function look(image: string): Promise<RootfsView> {
   return view;
 }
 
+/**
+ * The host's resolver, for an image with the host's network: its own is that of the machine where it was made, or empty.
+ * Nothing where a link of the image leads elsewhere.
+ */
+export async function resolverCover({ overlay, hasResolver }: RootfsView): Promise<Bind[]> {
+  if (overlay === undefined || !hasResolver) return [];
+  const etc = await lstat(join(overlay, 'etc')).catch(() => undefined);
+  const source = await realpath('/etc/resolv.conf').catch(() => undefined);
+  return etc?.isDirectory() && source !== undefined ? [{ target: '/etc/resolv.conf', source }] : [];
+}
+
 /** The view of an image that is mounted at `path` now. */
 export function movedView(view: RootfsView, path: string): RootfsView {
   const { overlay = '', binds } = view;
