@@ -19,7 +19,7 @@ const HYBRID_OWN = '9:name=systemd:/\n8:pids:/\n4:memory:/api/63\n1:cpu,cpuacct:
 it('finds the own folder in each hierarchy of a hybrid host', () => {
   const found = parseHierarchies(HYBRID_MOUNTS, HYBRID_OWN);
   expect(found.filter((one) => one.version === 1)).toEqual([
-    { version: 1, controllers: ['cpu'], folder: '/sys/fs/cgroup/cpu,cpuacct' },
+    { version: 1, controllers: ['cpu', 'cpuacct'], folder: '/sys/fs/cgroup/cpu,cpuacct' },
     { version: 1, controllers: ['memory'], folder: '/sys/fs/cgroup/memory/api/63' },
     { version: 1, controllers: ['pids'], folder: '/sys/fs/cgroup/pids' },
   ]);
