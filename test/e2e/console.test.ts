@@ -193,7 +193,8 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
     await console.key('Enter');
     await console.shows('changed');
     await console.click('End sandbox');
-    // The dialog has the focus on what changes nothing; its last button acts.
+    // The button of the dialog has the same text.
+    await console.shows('This cannot be undone.');
     await console.click('End sandbox');
     await console.shows('New sandbox');
     await until(
