@@ -21,10 +21,17 @@ export function productionFiles(output: string, origin: string, fleet = false): 
   const stem = output.replace(/\.ya?ml$/, '');
   const [apiKey, adminKey] = [`${stem}.api_key`, `${stem}.admin_api_key`] as const;
   const names = { apiKeyFile: basename(apiKey), adminKeyFile: basename(adminKey) };
+  // Servers of one database seal what they store with one key, which none of them can make for the others.
+  const secretsKey = fleet ? [`${stem}.secrets_key`] : [];
+  const [secretsKeyFile] = secretsKey.map((path) => basename(path));
   return [
     { path: apiKey, text: freshKey() },
     { path: adminKey, text: freshKey() },
-    { path: output, text: productionConfig({ fleet, origin, ...names }) },
+    ...secretsKey.map((path) => ({ path, text: freshKey() })),
+    {
+      path: output,
+      text: productionConfig({ fleet, origin, ...names, ...(secretsKeyFile && { secretsKeyFile }) }),
+    },
   ];
 }
 

@@ -36,6 +36,8 @@ export interface ProductionChoices {
   /** Files with the keys, as the configuration names them. */
   apiKeyFile: string;
   adminKeyFile: string;
+  /** Seals stored secrets; of servers over PostgreSQL. */
+  secretsKeyFile?: string;
 }
 
 /** The text of the file, ending in a line break. */
@@ -44,6 +46,7 @@ export function productionConfig({
   origin,
   apiKeyFile,
   adminKeyFile,
+  secretsKeyFile,
 }: ProductionChoices): string {
   const values = {
     'server.cors_allowed_origins': [origin],
@@ -73,6 +76,7 @@ export function productionConfig({
     'providers.container.max_sandboxes': 50,
     'providers.container.max_memory_mb': 2048,
     'providers.userspace.enabled': false,
+    ...(secretsKeyFile !== undefined && { 'secrets.key': secretsKeyFile }),
   };
   return sampleConfig(fleet ? { ...values, ...FLEET } : values, fleet ? FLEET_HEAD : HEAD);
 }
