@@ -40,6 +40,7 @@ EXCEPTIONS = [
     Exemption("ServerError", r".*", 503, r'"code":"unavailable"', "a documented answer: nothing can serve the request now"),
     Exemption("ServerError", r"POST /(sandboxes(/admission)?|templates(/\{name\}/spawn)?)|PUT /(templates/\{name\}|sandboxes/\{id\}/egress)", 501, r"transparent gate", "a documented answer: what the host can do"),
     # What a schema cannot say.
+    Exemption(REFUSED, r"GET /(admin/usage|owners/\{owner_id\}/usage.*)", 400, r"from is not before to", "a rule over two times"),
     Exemption(REFUSED, r"PUT /admin/egress/credentials/\{name\}", 400, r"cannot set the header|first host of a credential is a wildcard", "names of headers in any case, and an item that differs from the others"),
     Exemption(REFUSED, r"PUT /sandboxes/\{id\}/files/\{path\}", 400, r"mode is given in the body and in the query", "a rule over query and body"),
     Exemption(REFUSED, r"PUT /templates/\{name\}", 400, r"not the name in the path", "a rule over path and body"),

@@ -66,6 +66,10 @@ def shorten(schema):
 def before_call(context, case, kwargs):
     if case.path in ENDLESS and case.method == "GET":
         case.query = {**(case.query or {}), "follow": "false"}
+    # One of / holds all that the sandbox sees of the host, and takes as long.
+    path = (case.query or {}).get("path")
+    if case.path.endswith("/archive") and isinstance(path, str) and path.startswith("/") and not path.strip("/."):
+        case.query = {**case.query, "path": "/workspace"}
     place_names(case)
 
 

@@ -1,6 +1,6 @@
 // Code in a sandbox's interpreter: request, result, lines and contexts (docs/design/api.md#code).
 import { type Static, Type } from 'typebox';
-import { described } from './described.ts';
+import { DESCRIBED, described } from './described.ts';
 import { Env } from './sandbox.ts';
 import { AbsolutePath, duration, FineDuration } from './text-rules.ts';
 
@@ -24,7 +24,11 @@ export const CodeRequest = Type.Object(
       Type.Boolean({ description: 'true: stream the response as NDJSON while the code runs.' }),
     ),
   },
-  { $id: 'CodeRequest', additionalProperties: false },
+  {
+    $id: 'CodeRequest',
+    additionalProperties: false,
+    [DESCRIBED]: { not: { required: ['language', 'context_id'] } },
+  },
 );
 export type CodeRequest = Static<typeof CodeRequest>;
 

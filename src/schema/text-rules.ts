@@ -65,6 +65,14 @@ export const Moment = named('Moment', {
   description: 'A date, or a time with its offset from UTC: 2026-01-31, 2026-01-31T12:00:00Z.',
 });
 
+const MONTH = '(?:19[7-9]|2[01][0-9])[0-9]-(?:0[1-9]|1[0-2])';
+const EVERY_MONTHS_DAY = `${MONTH}-(?:0[1-9]|1[0-9]|2[0-8])`;
+export const UsageTime = named('UsageTime', {
+  pattern: `^(?:${MONTH}|${EVERY_MONTHS_DAY}(?:T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,3})?Z)?|[1-9][0-9]{0,3}h)$`,
+  description:
+    'A month, a day, a time in UTC, or hours back: 2026-01, 2026-01-31, 2026-01-31T12:00:00Z, 24h. The pattern leaves out the days 29 to 31.',
+});
+
 /** No NUL, and at most `most` bytes of UTF-8: what has more characters than a quarter of that is ASCII. As what must not be: a
  * pattern that says the same makes generators of tests ten times slower. */
 const bytes = (most: number) => ({

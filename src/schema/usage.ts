@@ -1,17 +1,21 @@
 // What sandboxes use, now and over time (docs/usage.md). Amounts are sums of whole numbers in the ledger, so that sums of rows
 // are exact: seconds have at most 6 decimals.
 import { type Static, Type } from 'typebox';
+import { described } from './described.ts';
 import { SANDBOX_STATES } from './sandbox-states.ts';
+import { Cursor, UsageTime } from './text-rules.ts';
 
 const number = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }));
 const whole = (description: string) => Type.Integer({ minimum: 0, description });
 const stamp = (description: string) => Type.String({ format: 'date-time', description });
 
-/** A stamp, a day, a month, or a duration back from now. */
-export const USAGE_TIME =
-  '^(?:[0-9]{4}-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|1[0-9]|2[0-8]))?|[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,3})?Z|[1-9][0-9]{0,3}h)$';
 const time = (description: string) =>
-  Type.Optional(Type.String({ maxLength: 32, description, examples: ['2026-11', '2026-11-22', '24h'] }));
+  Type.Optional(
+    described(
+      Type.String({ maxLength: 32, description, examples: ['2026-11', '2026-11-22', '24h'] }),
+      UsageTime,
+    ),
+  );
 
 const period = {
   from: time(
@@ -23,7 +27,7 @@ const period = {
 };
 const format = Type.Optional(
   Type.Enum(['json', 'csv'], {
-    description: 'csv: the same rows as RFC 4180. Accept: text/csv does the same.',
+    description: 'csv: the same rows as RFC 4180.',
   }),
 );
 
@@ -130,7 +134,7 @@ export const UsageSandboxesQuery = Type.Object(
   {
     ...period,
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-    cursor: Type.Optional(Type.String({ maxLength: 512 })),
+    cursor: Type.Optional(described(Type.String({ maxLength: 512 }), Cursor)),
     format,
   },
   { additionalProperties: false },

@@ -2348,7 +2348,7 @@ OwnerUsageQuery = TypedDict("OwnerUsageQuery", {
     'step': NotRequired[Literal['hour', 'day', 'month', 'total']],
     # Tell these apart as well.
     'group_by': NotRequired[Literal['provider', 'template']],
-    # csv: the same rows as RFC 4180. Accept: text/csv does the same.
+    # csv: the same rows as RFC 4180.
     'format': NotRequired[Literal['json', 'csv']],
 })
 
@@ -2360,7 +2360,7 @@ OwnerUsageSandboxesQuery = TypedDict("OwnerUsageSandboxesQuery", {
     'to': NotRequired[str],
     'limit': NotRequired[int],
     'cursor': NotRequired[str],
-    # csv: the same rows as RFC 4180. Accept: text/csv does the same.
+    # csv: the same rows as RFC 4180.
     'format': NotRequired[Literal['json', 'csv']],
 })
 
@@ -2374,7 +2374,7 @@ AdminUsageQuery = TypedDict("AdminUsageQuery", {
     'sort': NotRequired[Literal['cpu', 'memory', 'network', 'sandboxes']],
     # 100 if omitted.
     'limit': NotRequired[int],
-    # csv: the same rows as RFC 4180. Accept: text/csv does the same.
+    # csv: the same rows as RFC 4180.
     'format': NotRequired[Literal['json', 'csv']],
 })
 
