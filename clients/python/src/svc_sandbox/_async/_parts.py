@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
-from typing import Final, List, Optional, cast
+from typing import Final, List, Optional, Tuple, cast
 
 from .. import models as m
 from .._options import CodeOptions, ExecOptions
@@ -226,10 +226,8 @@ class AsyncUsage(AsyncPart):
         self, owner_id: str, *, call_timeout: Optional[float] = None, **query: Unpack[m.OwnerUsageSandboxesQuery]
     ) -> Tuple[List[m.SandboxUsageRow], Optional[str]]:
         """One page of the sandboxes of an owner, newest first, with their totals; and the cursor of the next."""
-        params = {"owner_id": owner_id}
-        response = await self._send("ownerUsageSandboxes", params, query=query, call_timeout=call_timeout)
-        rows = cast("List[m.SandboxUsageRow]", await self._json(response))
-        return rows, response.headers.get("x-next-cursor")
+        terms = {"params": {"owner_id": owner_id}, "call_timeout": call_timeout}
+        return cast("Tuple[List[m.SandboxUsageRow], Optional[str]]", await self._page("ownerUsageSandboxes", query, **terms))
 
     async def owners(self, *, call_timeout: Optional[float] = None, **query: Unpack[m.AdminUsageQuery]) -> m.UsageReport:
         """Owners by what their sandboxes have used; needs an admin key."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Final, List, Optional, cast
+from typing import Final, List, Optional, Tuple, cast
 
 from .. import models as m
 from .._options import CodeOptions, ExecOptions
@@ -227,10 +227,8 @@ class Usage(Part):
         self, owner_id: str, *, call_timeout: Optional[float] = None, **query: Unpack[m.OwnerUsageSandboxesQuery]
     ) -> Tuple[List[m.SandboxUsageRow], Optional[str]]:
         """One page of the sandboxes of an owner, newest first, with their totals; and the cursor of the next."""
-        params = {"owner_id": owner_id}
-        response = self._send("ownerUsageSandboxes", params, query=query, call_timeout=call_timeout)
-        rows = cast("List[m.SandboxUsageRow]", self._json(response))
-        return rows, response.headers.get("x-next-cursor")
+        terms = {"params": {"owner_id": owner_id}, "call_timeout": call_timeout}
+        return cast("Tuple[List[m.SandboxUsageRow], Optional[str]]", self._page("ownerUsageSandboxes", query, **terms))
 
     def owners(self, *, call_timeout: Optional[float] = None, **query: Unpack[m.AdminUsageQuery]) -> m.UsageReport:
         """Owners by what their sandboxes have used; needs an admin key."""
