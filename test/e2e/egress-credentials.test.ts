@@ -155,10 +155,16 @@ describeWith(['root', 'unshare', 'python3', 'openssl'], 'credentials of userspac
     await expect.poll(async () => (await get(id, '/hello.txt')).stdout, { timeout: 20_000 }).toBe('hello\n');
     const next = 'sk-canary-replaced-0123456789';
     await put('api-key', { ...CREDENTIAL, value: next });
-    await get(id, '/hello.txt');
-    expect(net.authorizations().at(-1)).toBe(`Bearer ${next}`);
+    // A change holds within 100 ms.
+    const used = async () => {
+      await get(id, '/hello.txt');
+      return net.authorizations().at(-1);
+    };
+    await expect.poll(used, { timeout: 5000 }).toBe(`Bearer ${next}`);
     await client.call('DELETE', '/admin/egress/credentials/api-key', undefined, ADMIN);
-    expect((await get(id, '/hello.txt')).stdout).toContain('not allowed');
+    await expect
+      .poll(async () => (await get(id, '/hello.txt')).stdout, { timeout: 5000 })
+      .toContain('not allowed');
     await client.destroy(id);
   });
 });

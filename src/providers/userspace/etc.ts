@@ -59,7 +59,10 @@ export async function hostParts(folder: string): Promise<string[]> {
   return [...HOST_PARTS, ...java.map((name) => `/etc/${name}`)];
 }
 
-/** Writes the folder. Idempotent. Replaces each file atomically, so that a running sandbox never sees half of one. */
+/**
+ * Writes the folder. Idempotent. Replaces files atomically, so that a running sandbox never sees half of one, and leaves files that
+ * are right: the kernel detaches what a sandbox has mounted over a file when that file is replaced (`d_invalidate`).
+ */
 export async function makeEtc(folder: string): Promise<void> {
   try {
     const java = (await readdir('/etc')).filter((name) => JAVA.test(name));
@@ -67,6 +70,7 @@ export async function makeEtc(folder: string): Promise<void> {
     const files = { ...FILES, 'os-release': osRelease(await hostRelease()) };
     for (const [name, text] of Object.entries(files)) {
       const path = join(folder, name);
+      if ((await readFile(path, 'utf8').catch(() => undefined)) === text) continue;
       await writeFile(`${path}.new`, text, { mode: 0o644 });
       await rename(`${path}.new`, path);
     }
