@@ -240,10 +240,10 @@ export class PostgresExam {
   }
 }
 
-/** A pooler by transactions gives the second statement another server connection, which does not know it. */
+/** A pooler by transactions gives a later statement another server connection, which does not know it; not always the next one. */
 async function keepsPrepared(connections: readonly Connection[]): Promise<boolean> {
   try {
-    for (let round = 0; round < 3; round++)
+    for (let round = 0; round < 20; round++)
       await Promise.all(connections.map((one) => one.run({ name: 'doctor-prepared', text: 'SELECT 1' })));
     return true;
   } catch (error) {
