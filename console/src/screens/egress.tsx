@@ -8,7 +8,7 @@ import { Failed, Show, useGet } from '../parts/load.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { shown } from '../parts/text.tsx';
 import { EventTable } from './event-table.tsx';
-import { storedEvents } from './stored-events.ts';
+import { merged, storedEvents } from './stored-events.ts';
 
 const MOST = 1000;
 
@@ -18,7 +18,7 @@ export function EgressScreen(): JSX.Element {
   const groups = useGet<EgressGroup[]>('egress/groups');
   useEffect(() => {
     const stop = new AbortController();
-    const add = (more: Event[]) => setEvents((now) => [...now, ...more].slice(-MOST));
+    const add = (more: Event[]) => setEvents((now) => merged(now, more, MOST));
     storedEvents({ type: 'egress.*' }, MOST, stop.signal).then(
       add,
       (error) => !stop.signal.aborted && setFailure(error),

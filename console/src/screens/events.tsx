@@ -7,7 +7,7 @@ import { onEvent } from '../app/stream.ts';
 import { Failed } from '../parts/load.tsx';
 import { Filter, Screen } from '../parts/screen.tsx';
 import { EventTable } from './event-table.tsx';
-import { storedEvents } from './stored-events.ts';
+import { merged, storedEvents } from './stored-events.ts';
 
 const MOST = 2000;
 const PAINT_MS = 250;
@@ -21,7 +21,7 @@ export function Events(): JSX.Element {
   useEffect(() => {
     const stop = new AbortController();
     storedEvents({}, MOST, stop.signal).then(
-      (stored) => setEvents((now) => [...stored, ...now].slice(-MOST)),
+      (stored) => setEvents((now) => merged(now, stored, MOST)),
       (error) => !stop.signal.aborted && setFailure(error as Error),
     );
     const end = onEvent((event) => {
@@ -38,7 +38,7 @@ export function Events(): JSX.Element {
       if (paused || waiting.current.length === 0) return;
       const more = waiting.current;
       waiting.current = [];
-      setEvents((now) => [...now, ...more].slice(-MOST));
+      setEvents((now) => merged(now, more, MOST));
     }, PAINT_MS);
     return () => clearInterval(timer);
   }, [paused]);

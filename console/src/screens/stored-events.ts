@@ -1,4 +1,4 @@
-// Reads stored events once.
+// Reads stored events once, and joins them with those that come.
 import type { Event } from '../../../src/schema/event.ts';
 import { call } from '../api/call.ts';
 import { linesOf } from '../api/lines.ts';
@@ -18,4 +18,10 @@ export async function storedEvents(
     if (events.length > 2 * most) events.splice(0, events.length - most);
   }
   return events.slice(-most);
+}
+
+/** Both in the order of their ids, each event once; the newest `most`. */
+export function merged(now: readonly Event[], more: readonly Event[], most: number): Event[] {
+  const byId = new Map([...now, ...more].map((event) => [event.id, event]));
+  return [...byId.values()].sort((a, b) => a.id - b.id).slice(-most);
 }

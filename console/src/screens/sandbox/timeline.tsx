@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Event } from '../../../../src/schema/event.ts';
 import { onEvent } from '../../app/stream.ts';
 import { EventTable } from '../event-table.tsx';
-import { storedEvents } from '../stored-events.ts';
+import { merged, storedEvents } from '../stored-events.ts';
 
 const MOST = 500;
 
@@ -12,11 +12,7 @@ export function Timeline({ id }: { id: string }): JSX.Element {
   const [events, setEvents] = useState<Event[]>([]);
   useEffect(() => {
     const stop = new AbortController();
-    const add = (more: Event[]) =>
-      setEvents((now) => {
-        const known = new Set(now.map((event) => event.id));
-        return [...now, ...more.filter((event) => !known.has(event.id))].slice(-MOST);
-      });
+    const add = (more: Event[]) => setEvents((now) => merged(now, more, MOST));
     storedEvents({ sandbox_id: id }, MOST, stop.signal).then(add, () => undefined);
     const end = onEvent((event) => event.sandbox_id === id && add([event]));
     return () => {
