@@ -83,16 +83,16 @@ export async function json<T>(method: string, path: string, options?: CallOption
 export const get = <T>(path: string, query?: CallOptions['query'], signal?: AbortSignal): Promise<T> =>
   json<T>('GET', path, { ...(query && { query }), ...(signal && { signal }) });
 
-export function ownHeaders(): Record<string, string> {
+function ownHeaders(): Record<string, string> {
   const headers: Record<string, string> = {};
   if (credentials.token !== undefined) headers['X-API-Key'] = credentials.token;
-  if (credentials.owner !== undefined) headers['X-User-ID'] = encodeOwner(credentials.owner);
+  if (credentials.owner !== undefined) headers['X-User-ID'] = headerText(credentials.owner);
   return headers;
 }
 
 /** A header holds bytes: the server reads UTF-8. */
-export function encodeOwner(owner: string): string {
-  return String.fromCharCode(...new TextEncoder().encode(owner));
+export function headerText(text: string): string {
+  return String.fromCharCode(...new TextEncoder().encode(text));
 }
 
 async function failureOf(answer: Response): Promise<Failure> {

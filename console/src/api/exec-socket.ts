@@ -1,6 +1,6 @@
 // A command on a terminal, over a WebSocket. The token goes as a subprotocol, since a browser cannot set headers here.
 import type { SocketAnswer } from '../../../src/schema/exec-socket.ts';
-import { addressOf, call, credentials, Failure } from './call.ts';
+import { addressOf, call, credentials, Failure, headerText } from './call.ts';
 
 const VERSION_PROTOCOL = 'svc.v1';
 
@@ -50,10 +50,8 @@ export function openTerminal(
 
 function secrets(): string[] {
   const { token, owner } = credentials;
-  const encoded = (text: string) => {
-    const bytes = String.fromCharCode(...new TextEncoder().encode(text));
-    return btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-  };
+  const encoded = (text: string) =>
+    btoa(headerText(text)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
   const protocols: string[] = [];
   if (token !== undefined) protocols.push(`svc.key.${encoded(token)}`);
   if (owner !== undefined) protocols.push(`svc.user.${encoded(owner)}`);

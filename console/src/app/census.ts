@@ -20,7 +20,6 @@ export const isCut = signal(false);
 export const failure = signal<Failure | undefined>(undefined);
 
 export const sandboxes = (): Sandbox[] => [...byId.values()];
-export const sandbox = (id: string): Sandbox | undefined => byId.get(id);
 
 let stop: AbortController | undefined;
 const wanted = new Set<string>();

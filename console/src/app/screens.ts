@@ -16,22 +16,22 @@ export interface ScreenEntry {
   admin?: boolean;
   /** Not in the list of screens. */
   hidden?: boolean;
-  load: ComponentType<ScreenProps> | Loader;
-  isLazy?: boolean;
+  screen?: ComponentType<ScreenProps>;
+  /** Of a screen that is loaded when it is opened. */
+  load?: Loader;
 }
 
 const lazy = (path: string, title: string, load: Loader, more: Partial<ScreenEntry> = {}): ScreenEntry => ({
   path,
   title,
   load,
-  isLazy: true,
   ...more,
 });
 const admin = { admin: true };
 
 export const SCREENS: readonly ScreenEntry[] = [
-  { path: '', title: 'Overview', load: Overview },
-  { path: 'sandboxes', title: 'Sandboxes', load: SandboxList },
+  { path: '', title: 'Overview', screen: Overview },
+  { path: 'sandboxes', title: 'Sandboxes', screen: SandboxList },
   lazy('sandbox', 'Sandbox', async () => (await import('../screens/sandbox/sandbox.tsx')).SandboxScreen, {
     hidden: true,
   }),

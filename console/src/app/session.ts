@@ -2,7 +2,7 @@
 // open ones for it. It is renewed while somebody uses the page.
 import { signal } from '@preact/signals';
 import type { Identity, SessionWithToken } from '../../../src/schema/session.ts';
-import { call, credentials, encodeOwner, type Failure, get, refusals } from '../api/call.ts';
+import { call, credentials, type Failure, get, headerText, refusals } from '../api/call.ts';
 import { closeStream, openStream } from './stream.ts';
 
 const KEPT = 'svc.session';
@@ -85,7 +85,7 @@ function leave(reason?: string): void {
 
 /** Throws a `Failure`. The key is in one request and nowhere else. */
 export async function logIn(key: string, owner: string): Promise<void> {
-  const headers = { 'X-API-Key': encodeOwner(key) };
+  const headers = { 'X-API-Key': headerText(key) };
   const body = owner === '' ? {} : { owner_id: owner };
   const answer = await call('POST', 'sessions', { headers, body });
   const { token } = (await answer.json()) as SessionWithToken;

@@ -8,7 +8,7 @@ import { Failed } from '../parts/load.tsx';
 import { Link, Time } from '../parts/text.tsx';
 import { startCensus } from './census.ts';
 import { Login } from './login.tsx';
-import { place } from './router.ts';
+import { href, place } from './router.ts';
 import { SCREENS, type ScreenEntry, type ScreenProps, screenOf } from './screens.ts';
 import { actAs, actingAs, identity, logOut, session, tryAgain } from './session.ts';
 import { setTheme, THEMES, type Theme, theme } from './settings.ts';
@@ -68,13 +68,7 @@ const isWithin = ({ path }: ScreenEntry, here: ScreenEntry | undefined) =>
 function NavLink({ screen, isHere }: { screen: ScreenEntry; isHere: boolean }): JSX.Element {
   const here = isHere ? { 'aria-current': 'page' as const } : {};
   return (
-    <a
-      {...here}
-      href={
-        document.baseURI &&
-        new URL(screen.path === 'docs' ? '../docs' : screen.path || '.', document.baseURI).href
-      }
-    >
+    <a {...here} href={href(screen.path)}>
       {screen.title}
     </a>
   );
@@ -154,14 +148,11 @@ function Stale(): JSX.Element | null {
 
 /** A chunk that is missing means that the server was upgraded. */
 function Content({ entry, rest }: { entry: ScreenEntry; rest: string }): JSX.Element | null {
-  const given = entry.isLazy ? undefined : (entry.load as ComponentType<ScreenProps>);
   const [loaded, setLoaded] = useState<{ screen?: ComponentType<ScreenProps>; failed?: true }>(
-    given ? { screen: given } : {},
+    entry.screen ? { screen: entry.screen } : {},
   );
   useEffect(() => {
-    if (given) return;
-    const load = entry.load as () => Promise<ComponentType<ScreenProps>>;
-    load().then(
+    entry.load?.().then(
       (screen) => setLoaded({ screen }),
       () => setLoaded({ failed: true }),
     );

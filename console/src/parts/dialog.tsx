@@ -6,7 +6,7 @@ import { Failed } from './load.tsx';
 export interface Field {
   name: string;
   label: string;
-  kind?: 'text' | 'number' | 'area' | 'check' | 'password';
+  kind?: 'text' | 'number' | 'area';
   options?: readonly string[];
   value?: string;
   hint?: string;
@@ -98,7 +98,7 @@ export function FieldRow({ field }: { field: Field }): JSX.Element {
   const common = { name, required, ...(hint && { 'aria-describedby': `${name}-hint` }) };
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: one of the three controls is inside.
-    <label class={kind === 'check' ? 'field check' : 'field'}>
+    <label class="field">
       <span>{label}</span>
       {options ? (
         <select {...common} defaultValue={value}>
@@ -110,8 +110,6 @@ export function FieldRow({ field }: { field: Field }): JSX.Element {
         </select>
       ) : kind === 'area' ? (
         <textarea {...common} rows={5} defaultValue={value} spellcheck={false} />
-      ) : kind === 'check' ? (
-        <input type="checkbox" {...common} defaultChecked={value === 'on'} />
       ) : (
         <input
           {...({ type: kind } as object)}
@@ -129,6 +127,10 @@ export function FieldRow({ field }: { field: Field }): JSX.Element {
     </label>
   );
 }
+
+/** `name=value` for each. */
+export const pairTexts = (pairs: Readonly<Record<string, string>>): string[] =>
+  Object.entries(pairs).map(([name, value]) => `${name}=${value}`);
 
 /** `a=b` in each line. Throws for a line without an equals sign. */
 export function pairsOf(text: string): Record<string, string> {

@@ -2,7 +2,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type Failure, get } from '../api/call.ts';
-import { useEvery } from './table.tsx';
 
 export interface Loaded<T> {
   data: T | undefined;
@@ -32,8 +31,21 @@ export function useGet<T>(
     setState({});
     again();
   }, [asked]);
-  useEvery(every || 2 ** 30, () => every > 0 && again());
+  useEvery(every, again);
   return { data: state.data, failure: state.failure, again };
+}
+
+/** Calls `tick` every `ms` while the page is seen; never for 0. */
+function useEvery(ms: number, tick: () => void): void {
+  const latest = useRef(tick);
+  latest.current = tick;
+  useEffect(() => {
+    if (ms === 0) return undefined;
+    const timer = setInterval(() => {
+      if (!document.hidden) latest.current();
+    }, ms);
+    return () => clearInterval(timer);
+  }, [ms]);
 }
 
 export function Failed({ failure, again }: { failure: Failure | Error; again?: () => void }): JSX.Element {

@@ -4,6 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { place, setQuery } from '../app/router.ts';
 import { Show, useGet } from './load.tsx';
 import { type Column, Table } from './table.tsx';
+import { matcher } from './words.ts';
 
 export function Screen({
   title,
@@ -94,12 +95,8 @@ export function Filter({ children }: { children?: ComponentChildren }): JSX.Elem
 }
 
 function matching<T extends object>(rows: readonly T[], filter: string): readonly T[] {
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return rows;
-  return rows.filter((row) => {
-    const text = JSON.stringify(row).toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  const matches = matcher(filter);
+  return matches ? rows.filter((row) => matches(JSON.stringify(row))) : rows;
 }
 
 export function Card({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {

@@ -1,7 +1,7 @@
 // A table of any length: above 200 rows only those in sight exist. Rows are reached by keys, heads sort, and readers are told how
 // many rows there are.
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 const ROW = 36;
 const OVERSCAN = 5;
@@ -197,16 +197,4 @@ function reveal(box: HTMLElement, index: number): void {
   const [top, height] = [index * ROW, box.clientHeight - 2 * ROW];
   if (top < box.scrollTop) box.scrollTop = top;
   else if (top > box.scrollTop + height) box.scrollTop = top - height;
-}
-
-/** Calls `tick` every `ms` while the page is seen. */
-export function useEvery(ms: number, tick: () => void): void {
-  const latest = useRef(tick);
-  latest.current = tick;
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (!document.hidden) latest.current();
-    }, ms);
-    return () => clearInterval(timer);
-  }, [ms]);
 }

@@ -20,8 +20,8 @@ export function Images(): JSX.Element {
       id: 'name',
       title: 'Image',
       width: 'minmax(14rem, 2fr)',
-      value: nameOf,
-      cell: (image) => shown(nameOf(image)),
+      value: ({ name }) => name,
+      cell: (image) => shown(image.name),
     },
     {
       id: 'digest',
@@ -52,7 +52,7 @@ export function Images(): JSX.Element {
           <button
             type="button"
             class="small"
-            aria-label={`Remove ${nameOf(image)}`}
+            aria-label={`Remove ${image.name}`}
             onClick={() => setRemoving(image)}
           >
             Remove
@@ -105,12 +105,12 @@ export function Images(): JSX.Element {
       )}
       {removing && (
         <Dialog
-          title={`Remove ${nameOf(removing)}`}
+          title={`Remove ${removing.name}`}
           text="Sandboxes that run on it go on. A later spawn pulls it again, or fails."
           action="Remove"
           danger
           run={async () => {
-            await call('DELETE', 'images', { query: { name: nameOf(removing) } });
+            await call('DELETE', 'images', { query: { name: removing.name } });
             done();
           }}
           onClose={() => setRemoving(undefined)}
@@ -119,5 +119,3 @@ export function Images(): JSX.Element {
     </Screen>
   );
 }
-
-const nameOf = ({ name }: ImageSummary): string => name;

@@ -30,14 +30,7 @@ export function Overview(): JSX.Element {
   const counts = countStates();
   if (!census.isLoading.value && counts.total === 0 && census.failure.value === undefined) return <First />;
   return (
-    <Screen
-      title="Overview"
-      actions={
-        <a class="button primary" href={href('spawn')}>
-          New sandbox
-        </a>
-      }
-    >
+    <Screen title="Overview" actions={NEW}>
       <div class="figures">
         <Figure value={counts.running} title="running" to="sandboxes?state=running" />
         <Figure value={counts.creating} title="creating" to="sandboxes?state=creating" />
@@ -179,18 +172,16 @@ function Failures(): JSX.Element {
   );
 }
 
+const NEW = (
+  <a class="button primary" href={href('spawn')}>
+    New sandbox
+  </a>
+);
 const COMMANDS = ['svc sandbox create', "svc sandbox run -- sh -c 'echo hello'", 'svc sandbox list'];
 
 function First(): JSX.Element {
   return (
-    <Screen
-      title="Overview"
-      actions={
-        <a class="button primary" href={href('spawn')}>
-          New sandbox
-        </a>
-      }
-    >
+    <Screen title="Overview" actions={NEW}>
       <p>No sandbox runs. Start one here, or with a command:</p>
       <ul class="plain">
         {COMMANDS.map((command) => (

@@ -5,11 +5,12 @@ import type { Sandbox } from '../../../src/schema/sandbox.ts';
 import { call } from '../api/call.ts';
 import * as census from '../app/census.ts';
 import { go, href, place, setQuery } from '../app/router.ts';
-import { Dialog } from '../parts/dialog.tsx';
+import { Dialog, pairTexts } from '../parts/dialog.tsx';
 import { Failed } from '../parts/load.tsx';
 import { Filter, Screen } from '../parts/screen.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Link, State, shown, Time } from '../parts/text.tsx';
+import { matcher } from '../parts/words.ts';
 
 const STATES = ['', 'creating', 'running', 'unhealthy', 'destroying', 'error'];
 
@@ -80,12 +81,7 @@ const COLUMNS: readonly Column<Sandbox>[] = [
     id: 'labels',
     title: 'Labels',
     width: 'minmax(8rem, 2fr)',
-    cell: ({ metadata }) =>
-      shown(
-        Object.entries(metadata)
-          .map(([name, value]) => `${name}=${value}`)
-          .join(' '),
-      ),
+    cell: ({ metadata }) => shown(pairTexts(metadata).join(' ')),
   },
 ];
 
@@ -173,13 +169,11 @@ function Empty({ isFiltered }: { isFiltered: boolean }): JSX.Element {
 
 /** Every word of the filter is in the id, the owner, the image, the place or a label. */
 function matching(filter: string, state: string): Sandbox[] {
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = matcher(filter);
   return census.sandboxes().filter((sandbox) => {
     if (state !== '' && sandbox.state !== state) return false;
-    if (words.length === 0) return true;
+    if (!matches) return true;
     const { id, owner_id = '', image, template = '', provider, worker_id, metadata } = sandbox;
-    const labels = Object.entries(metadata).map(([name, value]) => `${name}=${value}`);
-    const text = [id, owner_id, image, template, provider, worker_id, ...labels].join(' ').toLowerCase();
-    return words.every((word) => text.includes(word));
+    return matches([id, owner_id, image, template, provider, worker_id, ...pairTexts(metadata)].join(' '));
   });
 }

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { Template } from '../../../src/schema/template.ts';
 import { call, json } from '../api/call.ts';
 import { go, href } from '../app/router.ts';
-import { Dialog, type Field, filled, pairsOf } from '../parts/dialog.tsx';
+import { Dialog, type Field, filled, pairsOf, pairTexts } from '../parts/dialog.tsx';
 import { Show, useGet } from '../parts/load.tsx';
 import { List, Screen } from '../parts/screen.tsx';
 import type { Column } from '../parts/table.tsx';
@@ -56,7 +56,7 @@ const NUMBERS = ['memory_mb', 'vcpus', 'prewarm'];
 
 function fieldsOf(template?: Template): readonly Field[] {
   const text = (name: keyof Template) => String(template?.[name] ?? '');
-  const pairs = Object.entries(template?.metadata ?? {}).map(([name, value]) => `${name}=${value}`);
+  const pairs = pairTexts(template?.metadata ?? {});
   return [
     { name: 'description', label: 'Description', value: text('description') },
     { name: 'image', label: 'Image', value: text('image'), required: true },

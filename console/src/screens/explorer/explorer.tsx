@@ -5,6 +5,7 @@ import { useMemo } from 'preact/hooks';
 import { place, setQuery } from '../../app/router.ts';
 import { Show, useGet } from '../../parts/load.tsx';
 import { Filter, Screen } from '../../parts/screen.tsx';
+import { matcher } from '../../parts/words.ts';
 import { type Description, type Entry, entriesOf, resolved, type Schema, typeText } from './description.ts';
 import { TryIt } from './try-it.tsx';
 
@@ -21,11 +22,10 @@ export function Explorer(): JSX.Element {
 function Operations({ of: description }: { of: Description }): JSX.Element {
   const entries = useMemo(() => entriesOf(description), [description]);
   const { query } = place.value;
-  const words = (query.get('q') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
-  const found = entries.filter(({ method, path, operation: { summary, operationId } }) => {
-    const text = `${method} ${path} ${summary} ${operationId}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  const matches = matcher(query.get('q') ?? '') ?? (() => true);
+  const found = entries.filter(({ method, path, operation: { summary, operationId } }) =>
+    matches(`${method} ${path} ${summary} ${operationId}`),
+  );
   const chosen = entries.find(({ operation }) => operation.operationId === query.get('op')) ?? found[0];
   const tags = [...new Set(found.map(({ operation }) => operation.tags?.[0] ?? 'other'))];
   return (

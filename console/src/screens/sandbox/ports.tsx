@@ -42,12 +42,7 @@ export function Ports({ id, sandbox }: TabProps): JSX.Element {
             <a href={link.url} target="_blank" rel="noopener noreferrer">
               {link.url.split('?')[0]}
             </a>{' '}
-            <Copy text={link.url} />{' '}
-            {'expires_at' in link && (
-              <>
-                until <Time at={String(link.expires_at)} />
-              </>
-            )}
+            <Copy text={link.url} /> until <Time at={link.expires_at} />
           </li>
         ))}
       </ul>
