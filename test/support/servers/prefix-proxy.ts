@@ -1,12 +1,9 @@
 // A proxy that serves svc below a prefix which it removes, with the lines of docs/proxies.md, on plain HTTP for a browser here.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
 import { temporaryFolder } from '../temporary.ts';
-import { until } from '../until.ts';
+import { nginxFolders, runProxy } from './proxy.ts';
 import { packageRoot } from './server.ts';
 
 export interface PrefixProxy {
@@ -24,26 +21,8 @@ export async function startPrefixProxy(kind: 'caddy' | 'nginx', upstream: string
   writeFileSync(file, kind === 'caddy' ? caddyFile(own, port) : nginxFile(own, port, folder));
   const run =
     kind === 'caddy' ? ['run', '--config', file, '--adapter', 'caddyfile'] : ['-e', 'stderr', '-c', file];
-  const child = spawn(kind, run, {
-    env: { PATH: process.env.PATH ?? '', HOME: folder },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const ended = once(child, 'exit');
-  let log = '';
-  child.stderr.on('data', (text) => {
-    log += text;
-  });
-  await until(`${kind} listens`, () => {
-    if (child.exitCode !== null) throw new Error(`${kind} ended:\n${log}`);
-    return takes(port);
-  });
-  return {
-    url: `http://127.0.0.1:${port}/tools/svc/`,
-    stop: async () => {
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
+  const stop = await runProxy(kind, run, { port, env: { PATH: process.env.PATH ?? '', HOME: folder } });
+  return { url: `http://127.0.0.1:${port}/tools/svc/`, stop };
 }
 
 /** The block of the document for this proxy. */
@@ -60,24 +39,13 @@ const caddyFile = (own: string, port: number) =>
   `{\n\tadmin off\n\tauto_https off\n}\nhttp://127.0.0.1:${port} {\n${own}}\n`;
 
 function nginxFile(own: string, port: number, folder: string): string {
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (each) => `${each}_temp_path ${join(folder, each)};`,
-  );
   return `daemon off; pid ${join(folder, 'pid')}; error_log stderr;
 events {}
-http { ${temporary.join(' ')} access_log off;
+http { ${nginxFolders(folder)} access_log off;
 map $http_upgrade $svc_connection { default upgrade; "" close; }
 server { listen 127.0.0.1:${port};
 ${own}
 }
 }
 `;
-}
-
-function takes(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
 }

@@ -39,24 +39,39 @@ export async function startProxy(kind: 'caddy' | 'nginx', setup: ProxySetup): Pr
   // The workers of nginx are not root.
   chmodSync(setup.folder, 0o711);
   const { command, check, run, env } = (kind === 'caddy' ? caddy : nginx)(setup, { port, plainPort });
-  const options = { env: { PATH: process.env.PATH ?? '', HOME: setup.folder, ...env } };
-  execFileSync(command, check, { ...options, stdio: 'pipe' });
-  const child = spawn(command, run, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
+  const whole = { PATH: process.env.PATH ?? '', HOME: setup.folder, ...env };
+  execFileSync(command, check, { env: whole, stdio: 'pipe' });
+  const stop = await runProxy(command, run, { port, env: whole });
+  return { port, plainPort, stop };
+}
+
+/** Starts the program, and resolves with how to stop it when it takes connections on `port`. */
+export async function runProxy(
+  command: string,
+  args: readonly string[],
+  { port, env }: { port: number; env: Record<string, string> },
+): Promise<() => Promise<void>> {
+  const child = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'exit');
   let log = '';
   child.stderr.on('data', (text) => {
     log += text;
   });
-  await until(`${kind} listens`, () => {
-    if (child.exitCode !== null) throw new Error(`${kind} ended:\n${log}`);
+  await until(`${command} listens`, () => {
+    if (child.exitCode !== null) throw new Error(`${command} ended:\n${log}`);
     return takes(port);
   });
-  const stop = async () => {
+  return async () => {
     child.kill('SIGTERM');
     await ended;
   };
-  return { port, plainPort, stop };
 }
+
+/** What nginx needs to keep its temporary files in `folder`. */
+export const nginxFolders = (folder: string): string =>
+  ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((each) => `${each}_temp_path ${join(folder, each)};`)
+    .join(' ');
 
 type Ports = Pick<RunningProxy, 'port' | 'plainPort'>;
 
@@ -98,15 +113,12 @@ function nginx({ folder, pair, upstreamPort }: ProxySetup, { port, plainPort }: 
     ['/etc/ssl/svc/privkey.pem', pair.key],
     ['http://127.0.0.1:7423', `http://127.0.0.1:${upstreamPort}`],
   ] as const;
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (each) => `${each}_temp_path ${join(folder, each)};`,
-  );
   const file = join(folder, 'nginx.conf');
   writeFileSync(
     file,
     `daemon off; pid ${join(folder, 'pid')}; error_log stderr;
 events {}
-http { ${temporary.join(' ')}
+http { ${nginxFolders(folder)}
 ${changes.reduce((text, [from, to]) => replaced(text, from, to), shipped('nginx.conf'))}
 }
 `,
