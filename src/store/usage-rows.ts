@@ -1,6 +1,8 @@
 // Rows of the ledger as both databases have them, and back.
 import {
   AMOUNTS,
+  addAmounts,
+  noAmounts,
   type UsageAmounts,
   type UsageChange,
   type UsageRecord,
@@ -66,14 +68,6 @@ export const USAGE_COLUMNS = [
 
 export function amountsOf(row: UsageAmounts): UsageAmounts {
   return Object.fromEntries(AMOUNTS.map((name) => [name, Number(row[name])])) as unknown as UsageAmounts;
-}
-
-export const noAmounts = (): UsageAmounts =>
-  Object.fromEntries(AMOUNTS.map((name) => [name, 0])) as unknown as UsageAmounts;
-
-export function addAmounts(sum: UsageAmounts, more: UsageAmounts): UsageAmounts {
-  for (const name of AMOUNTS) sum[name] += more[name];
-  return sum;
 }
 
 export function fromStoredUsage(row: StoredUsage): UsageRecord {

@@ -1,7 +1,7 @@
 // The contract of stores: the ledger of use.
 import { expect, it } from 'vitest';
 import type { UsageAmounts, UsageChange, UsageRecord } from '../../src/store/seam/usage.ts';
-import { noAmounts } from '../../src/store/usage-rows.ts';
+import { noAmounts } from '../../src/store/seam/usage.ts';
 import { stamp } from '../support/records.ts';
 import type { Given } from './store.suite.ts';
 

@@ -5,7 +5,7 @@
 // - A step is split over the hours in which it happened by time, also over an absence of this server.
 import type { Reading } from '../../providers/reading.ts';
 import {
-  AMOUNTS,
+  noAmounts,
   type UsageAmounts,
   type UsageChange,
   type UsageCounter,
@@ -88,14 +88,12 @@ function countStep(
   return { oom_kills: oom_kills + stepOf('oom_kills'), last: next };
 }
 
-const NONE = Object.fromEntries(AMOUNTS.map((name) => [name, 0])) as unknown as UsageAmounts;
-
 class Hours {
   readonly #hours = new Map<number, UsageAmounts>();
 
   add(name: keyof UsageAmounts, parts: ReadonlyMap<number, number>): void {
     for (const [hour, amount] of parts) {
-      const known = this.#hours.get(hour) ?? { ...NONE };
+      const known = this.#hours.get(hour) ?? noAmounts();
       known[name] += amount;
       this.#hours.set(hour, known);
     }

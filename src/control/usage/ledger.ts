@@ -16,7 +16,7 @@ import { HOUR_MS, hourOf } from './spread.ts';
 const EVERY_MS = 60_000;
 const OWN_EVERY_MS = 5000;
 /** Rows of one transaction. */
-export const BITE = 250;
+const BITE = 250;
 const ATTEMPTS = 3;
 const DAY_HOURS = 24;
 
@@ -92,11 +92,12 @@ export class Ledger {
   async #flushOwn(): Promise<void> {
     const due = [...this.#deps.sampler.all()].filter(([, known]) => known.isDue).map(([id]) => id);
     for (let at = 0; at < due.length; at += BITE) {
-      const rows = await this.#deps.usage.of(due.slice(at, at + BITE));
-      await this.#write(rows.filter(({ settled }) => !settled));
-      const open = new Set(rows.filter(({ settled }) => !settled).map(({ sandbox_id }) => sandbox_id));
+      const ids = due.slice(at, at + BITE);
+      const open = (await this.#deps.usage.of(ids)).filter(({ settled }) => !settled);
+      await this.#write(open);
+      const known = new Set(open.map(({ sandbox_id }) => sandbox_id));
       // Settled by another process, or without a row: it never ran.
-      for (const id of due.slice(at, at + BITE)) if (!open.has(id)) this.#deps.sampler.forget(id);
+      for (const id of ids) if (!known.has(id)) this.#deps.sampler.forget(id);
     }
   }
 

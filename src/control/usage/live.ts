@@ -3,16 +3,18 @@ import { cpus, freemem, totalmem } from 'node:os';
 import { visibleOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { trimmedOwner } from '../../domain/owner.ts';
+import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
 import type { LiveOwner, LiveSandbox, LiveSort, LiveUsage, LiveUsageQuery } from '../../schema/usage.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Latest } from './latest.ts';
+import { measuredNow } from './shown.ts';
 import type { UsageViewDeps } from './view-deps.ts';
 
 const ROWS = 50;
 const MOST_OWNERS = 100;
 const MOST_IDS = 100;
 const MEBIBYTE = 1024 * 1024;
-const SHOWN = ['creating', 'running', 'unhealthy', 'destroying'];
+const SHOWN: readonly string[] = ACTIVE_STATES;
 
 export function liveUsage(deps: UsageViewDeps, query: LiveUsageQuery, caller: Caller): LiveUsage {
   const { sampler, clock, settings } = deps;
@@ -64,10 +66,10 @@ function largest(all: readonly Latest[], key: (one: Latest) => number, limit: nu
   return keyed.slice(0, limit).map(([, one]) => one);
 }
 
-function view({ subject, reading, rates, at }: Latest): LiveSandbox {
+function view(latest: Latest): LiveSandbox {
+  const { subject, reading, at } = latest;
   const { id, owner_id, provider, state, worker_id, template, vcpus, memory_mb, created_at, expires_at } =
     subject;
-  const { memory_bytes, disk_bytes, processes } = reading ?? {};
   return {
     sandbox_id: id,
     ...(owner_id !== undefined && { owner_id }),
@@ -80,10 +82,7 @@ function view({ subject, reading, rates, at }: Latest): LiveSandbox {
     ...(template !== undefined && { template }),
     memory_limit_bytes: memory_mb * MEBIBYTE,
     ...(reading && { sampled_at: new Date(at).toISOString() }),
-    ...rates,
-    ...(memory_bytes !== undefined && { memory_bytes }),
-    ...(disk_bytes !== undefined && { disk_bytes }),
-    ...(processes !== undefined && { processes }),
+    ...measuredNow(latest),
   };
 }
 

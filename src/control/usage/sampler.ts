@@ -189,8 +189,7 @@ export class Sampler {
       const rows = await sandboxes.list({ limit: PAGE, ...(after && { after }) });
       for (const row of rows) {
         live.add(row.id);
-        if (MEASURED.includes(row.state)) this.#add(row);
-        else if (this.#latest.has(row.id)) this.#add(row);
+        if (MEASURED.includes(row.state) || this.#latest.has(row.id)) this.#add(row);
       }
       const last = rows.at(-1);
       after = rows.length === PAGE && last ? { created_at: last.created_at, id: last.id } : undefined;

@@ -1,13 +1,16 @@
 // Rows of the ledger as the API shows them.
+import { defined } from '../../domain/defined.ts';
 import type { Reading } from '../../providers/reading.ts';
 import type { SandboxUsageRow, UsageRow, UsageTotals } from '../../schema/usage.ts';
 import {
-  AMOUNTS,
+  addAmounts,
+  noAmounts,
   type UsageRow as StoredRow,
   type UsageAmounts,
   type UsageRecord,
 } from '../../store/seam/usage.ts';
 import type { SandboxRecord } from '../../store/store.ts';
+import type { Latest } from './latest.ts';
 import { HOUR_MS } from './spread.ts';
 
 export function amountsView(amounts: UsageAmounts): UsageTotals {
@@ -28,8 +31,7 @@ export function amountsView(amounts: UsageAmounts): UsageTotals {
 
 /** The sum of whole numbers, not of what is shown. */
 export function totalsOf(rows: readonly StoredRow[]): UsageTotals {
-  const sums = AMOUNTS.map((name) => [name, rows.reduce((all, { amounts }) => all + amounts[name], 0)]);
-  return amountsView(Object.fromEntries(sums) as UsageAmounts);
+  return amountsView(rows.reduce((sum, { amounts }) => addAmounts(sum, amounts), noAmounts()));
 }
 
 export function rowView(
@@ -48,6 +50,15 @@ export function sandboxView(record: UsageRecord): SandboxUsageRow {
   const { ended_at, totals, claimed, settled, version, last, ...facts } = record;
   return { ...facts, ...(ended_at !== undefined && { ended_at }), ...amountsView(totals) };
 }
+
+/** What is measured now; what is not measured is absent. */
+export const measuredNow = ({ reading, rates }: Pick<Latest, 'reading' | 'rates'>) =>
+  defined({
+    ...rates,
+    memory_bytes: reading?.memory_bytes,
+    disk_bytes: reading?.disk_bytes,
+    processes: reading?.processes,
+  });
 
 const NO_NETWORK = 'The provider measures no network.';
 const NO_DISK = 'The provider measures no disk.';

@@ -2,7 +2,7 @@
 import type { UsageConfig } from '../../schema/config-usage.ts';
 import type { Growth, Latest, Subject } from './latest.ts';
 
-export const OTHERS = 'other';
+const OTHERS = 'other';
 const MOST_OWNERS = 50;
 
 const NONE: Growth = { cpu_us: 0, rx_bytes: 0, tx_bytes: 0, oom_kills: 0 };

@@ -1,6 +1,7 @@
 // GET /sandboxes/{id}/usage, /owners/{owner}/usage and /admin/usage: the ledger, and the newest points of one sandbox.
 import { visibleOwner } from '../../domain/access.ts';
 import { formatCursor, parseCursor } from '../../domain/cursor.ts';
+import { defined } from '../../domain/defined.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { parseOwner } from '../../domain/owner.ts';
 import { usagePeriod } from '../../domain/usage-period.ts';
@@ -11,13 +12,13 @@ import type {
   UsageReport,
   UsageSandboxesQuery,
 } from '../../schema/usage.ts';
-import type { UsageStore } from '../../store/seam/usage.ts';
+import { addAmounts, type UsageStore } from '../../store/seam/usage.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { UsageViews } from '../api/usage.ts';
+import type { Latest } from './latest.ts';
 import { liveUsage } from './live.ts';
-import type { Sampler } from './sampler.ts';
-import { missingOf, rowView, sandboxView, totalsOf } from './shown.ts';
+import { measuredNow, missingOf, rowView, sandboxView, totalsOf } from './shown.ts';
 import { HOUR_MS } from './spread.ts';
 import type { UsageViewDeps } from './view-deps.ts';
 
@@ -87,16 +88,7 @@ async function sandboxUsage(
   };
 }
 
-function shownNow({ reading, rates }: NonNullable<ReturnType<Sampler['get']>>) {
-  const { memory_bytes, disk_bytes, processes, source } = reading ?? {};
-  return {
-    ...rates,
-    ...(memory_bytes !== undefined && { memory_bytes }),
-    ...(disk_bytes !== undefined && { disk_bytes }),
-    ...(processes !== undefined && { processes }),
-    ...(source !== undefined && { source }),
-  };
-}
+const shownNow = (latest: Latest) => defined({ ...measuredNow(latest), source: latest.reading?.source });
 
 const STEP_HOURS = { hour: 1, day: DAY_HOURS, month: DAY_HOURS, total: 0 } as const;
 
@@ -147,15 +139,10 @@ function byMonth(days: Awaited<ReturnType<UsageStore['rows']>>): typeof days {
     const first = Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / HOUR_MS;
     const key = JSON.stringify([first, row.provider, row.template]);
     const known = months.get(key);
-    const amounts = known ? sumOf(known.amounts, row.amounts) : row.amounts;
+    const amounts = known ? addAmounts({ ...known.amounts }, row.amounts) : row.amounts;
     months.set(key, { ...row, hour: first, sandboxes: (known?.sandboxes ?? 0) + row.sandboxes, amounts });
   }
   return [...months.values()];
-}
-
-function sumOf<T extends object>(a: T, b: T): T {
-  const add = ([name, value]: [string, number]) => [name, value + (b as Record<string, number>)[name]!];
-  return Object.fromEntries(Object.entries(a as Record<string, number>).map((each) => add(each))) as T;
 }
 
 async function* ownerRows(deps: UsageViewDeps, owner_id: string, query: UsageQuery) {

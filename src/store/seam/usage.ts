@@ -143,3 +143,12 @@ export const AMOUNTS = [
   'execs',
   'exec_ms',
 ] as const satisfies readonly (keyof UsageAmounts)[];
+
+export const noAmounts = (): UsageAmounts =>
+  Object.fromEntries(AMOUNTS.map((name) => [name, 0])) as unknown as UsageAmounts;
+
+/** Adds `more` to `sum`, and returns it. */
+export function addAmounts(sum: UsageAmounts, more: UsageAmounts): UsageAmounts {
+  for (const name of AMOUNTS) sum[name] += more[name];
+  return sum;
+}

@@ -1,7 +1,8 @@
 // The ledger of use as maps: the reference for what the seam means.
 import type { UsageRecord, UsageRow, UsageStore } from '../../../src/store/seam/usage.ts';
+import { addAmounts, noAmounts } from '../../../src/store/seam/usage.ts';
 import type { SandboxRecord } from '../../../src/store/store.ts';
-import { addAmounts, noAmounts, startingHours } from '../../../src/store/usage-rows.ts';
+import { startingHours } from '../../../src/store/usage-rows.ts';
 import { copy } from './tables.ts';
 
 export interface MemoryUsage {

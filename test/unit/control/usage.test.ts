@@ -7,7 +7,7 @@ import { HOUR_MS, spread } from '../../../src/control/usage/spread.ts';
 import { usagePeriod } from '../../../src/domain/usage-period.ts';
 import type { Reading } from '../../../src/providers/reading.ts';
 import type { UsageAmounts, UsageRecord } from '../../../src/store/seam/usage.ts';
-import { addAmounts, noAmounts } from '../../../src/store/usage-rows.ts';
+import { addAmounts, noAmounts } from '../../../src/store/seam/usage.ts';
 
 const START = Date.UTC(2026, 10, 22, 10, 30);
 const iso = (ms: number) => new Date(ms).toISOString();

@@ -1,6 +1,17 @@
 // Schema version 30: the ledger of use. Triggers open and end its rows in the transaction of the sandbox.
-import { AMOUNTS } from '../../seam/usage.ts';
 
+/** As they were at this version. */
+const AMOUNTS = [
+  'sandbox_ms',
+  'vcpu_ms',
+  'memory_mb_ms',
+  'cpu_us',
+  'used_mb_ms',
+  'rx_bytes',
+  'tx_bytes',
+  'execs',
+  'exec_ms',
+];
 const AMOUNT_COLUMNS = AMOUNTS.map((name) => `${name} bigint NOT NULL DEFAULT 0`).join(',\n  ');
 const ADD_TO_ROW = AMOUNTS.map((name) => `${name} = u.${name} + (change->>'${name}')::bigint`).join(', ');
 const ADD_TO_HOUR = AMOUNTS.map((name) => `${name} = usage_hours.${name} + excluded.${name}`).join(', ');
