@@ -9,8 +9,10 @@ class Disconnected(Exception):
 
 
 def has_left(connection):
-    readable, _, _ = select.select([connection], [], [], 0)
-    if not readable:
+    # `select` takes no descriptor above 1023.
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    if not poll.poll(0):
         return False
     try:
         return connection.recv(1, socket.MSG_PEEK) == b""
