@@ -53,7 +53,7 @@ export default class ImageImport extends OperatorCommand {
 
   /** Puts images into the store of a server or of this machine. */
   async #putter(flags: ServerFlags & { config?: string | undefined }): Promise<Putter> {
-    const server = serverImages(flags);
+    const server = await serverImages(flags);
     if (server) return (order, watch) => importAt(server, order, watch);
     const store = await imageStoreHere(flags.config);
     return (order, watch) => importHere(store, { ...order, ...watch });

@@ -20,7 +20,7 @@ export default class ImageInspect extends SvcCommand {
 
   async run() {
     const { args, flags } = await this.parse(ImageInspect);
-    const server = serverImages(flags);
+    const server = await serverImages(flags);
     if (server) return this.show(await server.images.get(args.name, server.from), imageText);
     const image = inspectHere(storeRootHere(flags.config), args.name);
     return this.show(await withLocalErrors(image), imageText);

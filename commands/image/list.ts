@@ -19,7 +19,7 @@ export default class ImageList extends SvcCommand {
 
   async run() {
     const { flags } = await this.parse(ImageList);
-    const server = serverImages(flags);
+    const server = await serverImages(flags);
     if (server) return this.show(await listedAt(server), serverImageTable);
     const images = allImages(imagePlacesHere(flags.config), storeRootHere(flags.config));
     return this.show(await withLocalErrors(images), imageTable);

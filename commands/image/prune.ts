@@ -33,7 +33,7 @@ export default class ImagePrune extends SvcCommand {
 
   async run() {
     const { flags } = await this.parse(ImagePrune);
-    const server = serverImages(flags);
+    const server = await serverImages(flags);
     if (server) {
       const { all, 'unused-for': unused_for, 'dry-run': dry_run } = flags;
       const which = all ? { all } : { unused_for };

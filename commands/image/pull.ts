@@ -34,7 +34,7 @@ export default class ImagePull extends OperatorCommand {
 
   async run() {
     const { args, flags } = await this.parse(ImagePull);
-    const server = serverImages(flags);
+    const server = await serverImages(flags);
     if (server) return this.#pullAt(server, { image: args.name, platform: flags.platform });
     const deps = await imagePullsHere(flags.config);
     const order = { image: args.name, platform: flags.platform };

@@ -30,7 +30,7 @@ export default class ImageRemove extends SvcCommand {
 
   async run() {
     const { args, flags } = await this.parse(ImageRemove);
-    const server = serverImages(flags);
+    const server = await serverImages(flags);
     if (server) {
       const removed = await server.images.delete(args.name, server.from);
       this.log([line`Removed ${args.name}.`, ...failureLines(removed.failures)].join('\n'));

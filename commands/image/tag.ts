@@ -22,7 +22,7 @@ export default class ImageTag extends SvcCommand {
 
   async run() {
     const { args, flags } = await this.parse(ImageTag);
-    const server = serverImages(flags);
+    const server = await serverImages(flags);
     if (server) {
       const tagged = await server.images.tag({ name: args.name, as: args.other, ...server.from });
       const names = new Set(tagged.images.map(({ name }) => name));

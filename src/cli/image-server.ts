@@ -13,7 +13,6 @@ import type {
   ImagesPulled,
   ImagesStored,
 } from '../schema/image-calls.ts';
-import { connect } from './connection.ts';
 import type { Watch } from './operator-command.ts';
 
 /** Not those of client commands: SVC_SERVER alone must not lead these commands elsewhere. */
@@ -51,19 +50,26 @@ export interface ServerImages {
 }
 
 /** Undefined without --server. Sends nothing yet. Throws `bad_request` for an unusable key file. */
-export function serverImages({ server, worker, ...flags }: ServerFlags): ServerImages | undefined {
+export async function serverImages({
+  server,
+  worker,
+  ...flags
+}: ServerFlags): Promise<ServerImages | undefined> {
   if (server === undefined) return undefined;
+  // Most of these commands need no client, which takes a while to load.
+  const { connect } = await import('./connection.ts');
   const { images } = connect({ server, ...flags });
   return { images, from: worker === undefined ? {} : { worker } };
 }
 
 export async function listedAt({ images, from }: ServerImages): Promise<ImageSummary[]> {
   const all: ImageSummary[] = [];
-  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+  let cursor: string | undefined;
+  do {
     const page = await images.page({ ...from, ...(cursor !== undefined && { cursor }) });
     all.push(...page.images);
     cursor = page.next_cursor;
-  }
+  } while (cursor !== undefined);
   return all;
 }
 
