@@ -19,20 +19,18 @@ export function defaultFiles(output: string, fleet = false): FirstFile[] {
 /** Ends with the configuration, so that it exists only if all other files do. */
 export function productionFiles(output: string, origin: string, fleet = false): FirstFile[] {
   const stem = output.replace(/\.ya?ml$/, '');
-  const [apiKey, adminKey] = [`${stem}.api_key`, `${stem}.admin_api_key`] as const;
-  const names = { apiKeyFile: basename(apiKey), adminKeyFile: basename(adminKey) };
+  const key = (name: string): FirstFile => ({ path: `${stem}.${name}`, text: freshKey() });
+  const [apiKey, adminKey] = [key('api_key'), key('admin_api_key')];
   // Servers of one database seal what they store with one key, which none of them can make for the others.
-  const secretsKey = fleet ? [`${stem}.secrets_key`] : [];
-  const [secretsKeyFile] = secretsKey.map((path) => basename(path));
-  return [
-    { path: apiKey, text: freshKey() },
-    { path: adminKey, text: freshKey() },
-    ...secretsKey.map((path) => ({ path, text: freshKey() })),
-    {
-      path: output,
-      text: productionConfig({ fleet, origin, ...names, ...(secretsKeyFile && { secretsKeyFile }) }),
-    },
-  ];
+  const secretsKey = fleet ? key('secrets_key') : undefined;
+  const config = productionConfig({
+    fleet,
+    origin,
+    apiKeyFile: basename(apiKey.path),
+    adminKeyFile: basename(adminKey.path),
+    ...(secretsKey && { secretsKeyFile: basename(secretsKey.path) }),
+  });
+  return [apiKey, adminKey, ...(secretsKey ? [secretsKey] : []), { path: output, text: config }];
 }
 
 const freshKey = () => `${realRandom().bytes(KEY_BYTES).toString('base64url')}\n`;

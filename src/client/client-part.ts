@@ -2,7 +2,6 @@
 import type { RouteId } from '../http/paths.ts';
 import {
   type CallOptions,
-  type CallTerms,
   type ClientAnswer,
   type Connection,
   nextOf,
@@ -36,7 +35,7 @@ export abstract class ClientPart {
   protected async listPage<T>(
     id: RouteId,
     query: NonNullable<CallOptions['query']>,
-    terms: CallTerms,
+    terms: Omit<CallOptions, 'query'>,
   ): Promise<[T[], { next_cursor?: string }]> {
     const answer = await this.send(id, { query, ...terms });
     return [await readJson<T[]>(answer, terms.signal), nextOf(answer)];

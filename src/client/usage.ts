@@ -10,7 +10,7 @@ import type {
   UsageReport,
   UsageSandboxesQuery,
 } from '../schema/usage.ts';
-import { type CallTerms, nextOf, readJson, readText } from './call.ts';
+import { type CallTerms, readText } from './call.ts';
 import { ClientPart } from './client-part.ts';
 
 /** Rows of a year by hour. */
@@ -44,9 +44,12 @@ export class UsageClient extends ClientPart {
     query: UsageSandboxesQuery = {},
     terms: CallTerms = {},
   ): Promise<{ sandboxes: SandboxUsageRow[]; next_cursor?: string }> {
-    const options = { params: { owner_id }, query: { ...query, format: 'json' }, ...terms };
-    const answer = await this.send('ownerUsageSandboxes', options);
-    return { sandboxes: await readJson<SandboxUsageRow[]>(answer, terms.signal), ...nextOf(answer) };
+    const [sandboxes, next] = await this.listPage<SandboxUsageRow>(
+      'ownerUsageSandboxes',
+      { ...query, format: 'json' },
+      { params: { owner_id }, ...terms },
+    );
+    return { sandboxes, ...next };
   }
 
   /** All of them as CSV. */

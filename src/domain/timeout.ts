@@ -31,7 +31,12 @@ export async function withTimeout<T>(
  * The result of `work`, or of `late()` after `ms`; `late` may throw. The work continues, and its later failure is
  * ignored.
  */
-export function orAfter<T, L>(clock: Clock, ms: number, work: Promise<T>, late: () => L): Promise<T | L> {
+export function orAfter<T, L>(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  work: Promise<T>,
+  late: () => L,
+): Promise<T | L> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(ms, () => {
       try {

@@ -47,8 +47,10 @@ const OF_NODE: readonly string[] = [];
 const contexts = new WeakMap<readonly string[], SecureContext>();
 
 function contextOf(roots: readonly string[] = OF_NODE): SecureContext {
+  const known = contexts.get(roots);
+  if (known) return known;
   const ca = roots === OF_NODE ? {} : { ca: [...roots] };
-  const context = contexts.get(roots) ?? createSecureContext({ minVersion: 'TLSv1.2', ...ca });
+  const context = createSecureContext({ minVersion: 'TLSv1.2', ...ca });
   contexts.set(roots, context);
   return context;
 }

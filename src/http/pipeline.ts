@@ -80,6 +80,8 @@ export interface Pipeline {
   turn(request: FastifyRequest, line: string, done: () => void): void;
   /** Counts wrong credentials of the data plane by address; both as in `RateLimiter`. */
   guesses: Pick<RateLimiter, 'blocked' | 'failed'>;
+  /** Cross-origin rules as they are configured now. */
+  origins(): Cors;
   /** Why the key of a request that was let in does not count any more; undefined while it does. */
   endOf(request: FastifyRequest): string | undefined;
 }
@@ -105,6 +107,7 @@ export function pipeline(deps: PipelineDeps): Pipeline {
       blocked: (...parts) => current().access.limiter.blocked(...parts),
       failed: (...parts) => current().access.limiter.failed(...parts),
     },
+    origins: () => current().origins,
     endOf: ({ raw, identity }) => identity && endOf(raw.headers, identity, current().access),
   };
 }

@@ -30,7 +30,7 @@ function unlessReadOnly(error: NodeJS.ErrnoException): void {
 /** Idempotent; also when the tree was removed, and in a read-only store, which has no note. */
 export async function releaseTree(tree: string, user: string): Promise<void> {
   await unlink(join(tree, '..', USES, user)).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT' && error.code !== 'EROFS') throw error;
+    if (error.code !== 'ENOENT') unlessReadOnly(error);
   });
 }
 

@@ -39,7 +39,7 @@ const read = defineTool({
     if (size === 0 || offset >= size) return textResult(`[The file has ${size} bytes.]`);
     const bytes = await readPart(id, path, [offset, limit], call);
     const image = offset === 0 ? imageType(bytes) : undefined;
-    if (image !== undefined) return readImage(id, { path, size, mimeType: image }, call);
+    if (image !== undefined) return readImage(id, { path, size, mimeType: image, begin: bytes }, call);
     return textPart(bytes, offset, size);
   },
 });
@@ -70,14 +70,14 @@ function imageType(bytes: Buffer): string | undefined {
 
 async function readImage(
   id: string,
-  { path, size, mimeType }: { path: string; size: number; mimeType: string },
+  { path, size, mimeType, begin }: { path: string; size: number; mimeType: string; begin: Buffer },
   call: ToolCall,
 ): Promise<ToolResult> {
   if (size > MOST_IMAGE)
     throw new ServiceError('payload_too_large', `The image has ${size} bytes, the most is ${MOST_IMAGE}.`, {
       remedy: 'Make a smaller copy with a command.',
     });
-  const bytes = await readPart(id, path, [0, size], call);
+  const bytes = begin.length >= size ? begin : await readPart(id, path, [0, size], call);
   return { content: [{ type: 'image', data: bytes.toString('base64'), mimeType }] };
 }
 
@@ -136,22 +136,25 @@ const edit = defineTool({
   hints: { destructiveHint: true },
   run: async ({ sandbox_id, path, old, new: replacement }, call) => {
     const id = await call.session.sandbox(sandbox_id, call);
-    const text = await textToEdit(id, path, call);
+    const { signal } = call;
+    const { size, mode } = await call.client.files.stat(id, path, { signal });
+    const text = await textToEdit(id, { path, size }, call);
     const places = text.split(old).length - 1;
     if (places !== 1)
       throw new ServiceError('bad_request', `The old text is in the file ${places} times.`, {
         remedy: places === 0 ? 'Read the file first.' : 'Give more of the text around it.',
       });
     const edited = text.replace(old, () => replacement);
-    const { signal } = call;
-    const { mode } = await call.client.files.stat(id, path, { signal });
     const written = await call.client.files.write(id, path, edited, { signal, mode });
     return recordResult({ sandbox_id: id, ...written });
   },
 });
 
-async function textToEdit(id: string, path: string, call: ToolCall): Promise<string> {
-  const { size } = await call.client.files.stat(id, path, { signal: call.signal });
+async function textToEdit(
+  id: string,
+  { path, size }: { path: string; size: number },
+  call: ToolCall,
+): Promise<string> {
   if (size > MOST_EDITED)
     throw new ServiceError('payload_too_large', `The file has ${size} bytes, the most is ${MOST_EDITED}.`, {
       remedy: 'Edit it with a command, such as sed.',

@@ -2,6 +2,7 @@
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../domain/ports.ts';
+import { orAfter } from '../domain/timeout.ts';
 import type { Profile } from './profiles.ts';
 import { StdioSession } from './session.ts';
 import { toolServer } from './tool-server.ts';
@@ -36,10 +37,10 @@ export async function serveOnStdio({ stop, report, ...deps }: StdioDeps): Promis
   await closed(transport, stop);
   await handle.close();
   process.stdin.destroy();
-  await Promise.race([session.end(client), later(clock)]).catch(() =>
-    report('Could not destroy the sandboxes of the session; they end when they expire.'),
-  );
-  await Promise.race([client.close(), later(clock).catch(() => undefined)]);
+  await orAfter(clock, END_MS, session.end(client), () => {
+    throw new Error('too late');
+  }).catch(() => report('Could not destroy the sandboxes of the session; they end when they expire.'));
+  await orAfter(clock, END_MS, client.close(), () => undefined);
 }
 
 /** The SDK has set its own listener before. */
@@ -53,8 +54,4 @@ function closed(transport: StdioServerTransport, stop: AbortSignal): Promise<voi
     if (stop.aborted) resolve();
     stop.addEventListener('abort', () => resolve(), { once: true });
   });
-}
-
-function later(clock: Pick<Clock, 'after'>): Promise<never> {
-  return new Promise((_, reject) => void clock.after(END_MS, () => reject(new Error('too late'))));
 }

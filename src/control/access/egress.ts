@@ -17,6 +17,7 @@ import type { Finder } from '../records/find.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 import type { Credentials } from '../runtime/credentials.ts';
+import { NOTHING } from '../runtime/egress-counters.ts';
 import type { EgressGates } from '../runtime/egress-gates.ts';
 
 const LOG_LINES = 100;
@@ -155,8 +156,6 @@ function changedEvent(
 const changedMeanwhile = () =>
   new ServiceError('conflict', 'The sandbox changed meanwhile.', { remedy: 'Try again.' });
 
-const NONE = { allowed: 0, denied: 0, failed: 0, open: 0, sent_bytes: 0, received_bytes: 0 };
-
 async function statusOf({ gates }: EgressPoliciesDeps, row: WithPolicy): Promise<EgressStatus> {
   const { layers, ports, max_connections, rate, max_bytes, log, credentials } = await gates.applied(row);
   const gate = gates.gate(row.id);
@@ -175,7 +174,7 @@ async function statusOf({ gates }: EgressPoliciesDeps, row: WithPolicy): Promise
     log,
     ...(credentials.length > 0 && { credentials: credentials.map(({ name }) => name) }),
     is_open: gate !== undefined,
-    counters: gate ? { ...gate.counters } : NONE,
+    counters: { ...(gate?.counters ?? NOTHING) },
     warnings: [
       ...egressNotes(row.egress),
       ...portNotes(layers, row.egress, gate?.missing ?? []),

@@ -1,12 +1,16 @@
 // Which authority the programs of a sandbox trust: TLS is ended under that one alone.
-import { rootCertificates } from 'node:tls';
+import tls from 'node:tls';
 import type { SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { EgressAuthority } from '../../egress/egress.ts';
 import type { Authorities } from './authorities.ts';
 
-/** For systems without certificates of their own. */
-const ROOTS = `${rootCertificates.join('\n')}\n`;
+let text: string | undefined;
+/** For systems without certificates of their own. Joined with the first sandbox that trusts an authority: most servers have none. */
+function roots(): string {
+  text ??= `${tls.rootCertificates.join('\n')}\n`;
+  return text;
+}
 
 export const untrusted = () =>
   new ServiceError('provider_error', 'Programs of the sandbox cannot be made to trust this server.', {
@@ -20,6 +24,6 @@ export async function trustedAuthority(
 ): Promise<EgressAuthority | undefined> {
   if (!gate?.trust) return undefined;
   for (const authority of await authorities.all())
-    if ((await gate.trust(authority.certificate, ROOTS)).files) return authority;
+    if ((await gate.trust(authority.certificate, roots())).files) return authority;
   return undefined;
 }

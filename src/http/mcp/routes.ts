@@ -12,7 +12,7 @@ import { readJson } from '../body/body.ts';
 import { watchPace } from '../body/slow-body.ts';
 import { heldFor } from '../call.ts';
 import { readBytes } from '../e2b/read-body.ts';
-import { cors } from '../headers/cors.ts';
+import type { Cors } from '../headers/cors.ts';
 import type { HttpConfig } from '../http-config.ts';
 import type { RouteId } from '../paths.ts';
 import type { Pipeline } from '../pipeline.ts';
@@ -51,7 +51,7 @@ function serveProfile(plane: FastifyInstance, profile: McpExchange['profile'], d
       url: PATHS[profile],
       exposeHeadRoute: false,
       onRequest: [
-        (request, _reply, done) => done(entryFailure(request, deps.config.current())),
+        (request, _reply, done) => done(entryFailure(request, deps.pipeline.origins())),
         deps.pipeline.of(asRoute(profile, method)),
       ],
       handler: (request, reply) => {
@@ -91,9 +91,9 @@ function asRoute(profile: McpExchange['profile'], method: 'POST' | 'GET' | 'DELE
 }
 
 /** Browsers send `Origin`, and hosts of MCP send keys as `Authorization: Bearer`, which stands for X-API-Key. */
-function entryFailure({ raw: { headers } }: FastifyRequest, { server }: HttpConfig): Error | undefined {
+function entryFailure({ raw: { headers } }: FastifyRequest, origins: Cors): Error | undefined {
   try {
-    cors(server.cors_allowed_origins).checkUpgrade(headers);
+    origins.checkUpgrade(headers);
     const bearer = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
     const given = headers['x-api-key'];
     if (bearer !== undefined && given !== undefined && given !== bearer)

@@ -14,16 +14,7 @@ import { hashFile } from '../db/copy-file.ts';
 import { partFile, refuseTaken } from '../db/part-file.ts';
 import { dumpTo, readDump, restoreInto } from '../db/postgres-programs.ts';
 import { readAll } from './records.ts';
-import {
-  CONFIGURATION,
-  DOCTOR,
-  examined,
-  judged,
-  type RehearsalDeps,
-  type RehearsalRequest,
-  SILENT,
-  TEMPLATES,
-} from './rehearse.ts';
+import { examine, type RehearsalDeps, type RehearsalRequest, SILENT } from './rehearse.ts';
 import { type StepOutcome, Steps } from './steps.ts';
 
 export interface PostgresRehearsal extends Omit<RehearsalRequest, 'database'> {
@@ -46,10 +37,8 @@ export async function rehearsePostgres(request: PostgresRehearsal, deps: Deps): 
   const output = resolve(request.backupOutput);
   if (!request.force && existsSync(output)) throw refuseTaken(output);
   const steps = new Steps(deps.clock);
-  const { lint, doctor, templates, onStage } = request;
-  if (lint) await steps.note(CONFIGURATION, async () => judged(lint));
-  if (doctor) await steps.note(DOCTOR, async () => examined(await doctor()));
-  if (templates) await steps.note(TEMPLATES, async () => ({ ...examined(await templates()), mild: true }));
+  const { onStage } = request;
+  await examine(steps, request);
   onStage?.('copy');
   const dump = await steps.take(DUMP, () => dumped(request, output, deps));
   const scratch = await openScratch(request, deps);
@@ -66,7 +55,7 @@ export async function rehearsePostgres(request: PostgresRehearsal, deps: Deps): 
   const ok = !steps.failed;
   return {
     ok,
-    ...(lint && { config: lint.file }),
+    ...(request.lint && { config: request.lint.file }),
     database: displayUrl(request.url),
     program_version: request.programVersion,
     ...(dump?.schema_version !== undefined && { from_version: dump.schema_version }),

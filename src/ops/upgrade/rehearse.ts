@@ -55,10 +55,7 @@ export async function rehearseUpgrade(
   const output = resolve(request.backupOutput);
   requireSpace(dirname(output), ROOM * (fileOf(database).size + walBytes(database)));
   const steps = new Steps(deps.clock);
-  const { lint, doctor, templates } = request;
-  if (lint) await steps.note(CONFIGURATION, async () => judged(lint));
-  if (doctor) await steps.note(DOCTOR, async () => examined(await doctor()));
-  if (templates) await steps.note(TEMPLATES, async () => ({ ...examined(await templates()), mild: true }));
+  await examine(steps, request);
   const backup = await steps.take(BACKUP, () => backedUp({ ...request, database }, deps.clock));
   const migrated = await inPrivateFolder(dirname(output), (folder) =>
     onCopy({ ...request, backup, copy: join(folder, 'svc.db'), steps }, deps),
@@ -66,7 +63,7 @@ export async function rehearseUpgrade(
   const ok = !steps.failed;
   return {
     ok,
-    ...(lint && { config: lint.file }),
+    ...(request.lint && { config: request.lint.file }),
     database,
     program_version: request.programVersion,
     ...(migrated && { from_version: migrated.from_version }),
@@ -77,12 +74,12 @@ export async function rehearseUpgrade(
   };
 }
 
-export const CONFIGURATION = {
+const CONFIGURATION = {
   id: 'configuration',
   title: 'Check the configuration for production',
 } as const;
-export const DOCTOR = { id: 'doctor', title: 'Check this machine for production' } as const;
-export const TEMPLATES = { id: 'templates', title: 'Check the images of templates' } as const;
+const DOCTOR = { id: 'doctor', title: 'Check this machine for production' } as const;
+const TEMPLATES = { id: 'templates', title: 'Check the images of templates' } as const;
 const BACKUP = { id: 'backup', title: 'Back up the database and check the backup' } as const;
 const MIGRATION = { id: 'migration', title: 'Migrate a copy of the database' } as const;
 const CHECKS = {
@@ -115,13 +112,23 @@ async function onCopy(task: OnCopy, deps: RehearsalDeps): Promise<MigratedFile |
   return migrated;
 }
 
-export function judged(lint: LintReport): StepOutcome<void> {
+/** The steps that look at the configuration, this machine and the images. */
+export async function examine(
+  steps: Steps,
+  { lint, doctor, templates }: Pick<RehearsalRequest, 'lint' | 'doctor' | 'templates'>,
+): Promise<void> {
+  if (lint) await steps.note(CONFIGURATION, async () => judged(lint));
+  if (doctor) await steps.note(DOCTOR, async () => examined(await doctor()));
+  if (templates) await steps.note(TEMPLATES, async () => ({ ...examined(await templates()), mild: true }));
+}
+
+function judged(lint: LintReport): StepOutcome<void> {
   const problems = lint.findings.map(({ rule, key, message }) => `${rule} ${key}: ${message}`);
   const result = `${lint.errors} errors, ${lint.warnings} warnings`;
   return { value: undefined, result, problems, mild: lint.usable };
 }
 
-export function examined({ groups, verdict }: DoctorReport): StepOutcome<void> {
+function examined({ groups, verdict }: DoctorReport): StepOutcome<void> {
   const checks = groups.flatMap((group) => group.checks);
   const bad = checks.filter((check) => check.verdict === 'fail' || check.verdict === 'warn');
   const problems = bad.map((check) => `${check.verdict}: ${check.title}: ${check.message}`);

@@ -22,7 +22,6 @@ interface Cgroup {
   counter: string;
   /** cpuacct.usage in ns, or the line `usage_usec` of cpu.stat. */
   cpu?: Source;
-  isCpuStat: boolean;
   memory?: Source;
   memoryFolder?: string;
   pids?: string;
@@ -112,7 +111,7 @@ export class CgroupUsage {
         counter: cgroup.counter,
         source: 'host',
         ...(cpu !== undefined && {
-          cpu_us: cgroup.isCpuStat ? field(cpu, 'usage_usec') : Math.floor(Number(cpu) / 1000),
+          cpu_us: cgroup.isUnified ? field(cpu, 'usage_usec') : Math.floor(Number(cpu) / 1000),
         }),
         ...(memory !== undefined && { memory_bytes: Math.max(0, memory - droppable) }),
         ...slow,
@@ -148,7 +147,6 @@ function cgroupIn(folders: readonly string[], bootId: string): Cgroup | undefine
   const [cpu, memory, pids] = [withFile(CPU_FILES[at]), withFile(MEMORY_FILES[at]), withFile('pids.current')];
   return {
     counter: `${bootId}/${statSync(cpu ?? first).ino}`,
-    isCpuStat: isUnified,
     isUnified,
     ...(cpu !== undefined && { cpu: { path: `${cpu}/${CPU_FILES[at]}` } }),
     ...(memory !== undefined && {

@@ -15,9 +15,9 @@ import { resolverPath } from './etc.ts';
 import type { ChosenImage } from './image.ts';
 import { imageEnvironment } from './image-environment.ts';
 import { canChooseUser, type SandboxUser } from './image-user.ts';
-import { movedView, type RootfsView, resolverCover } from './rootfs-view.ts';
+import { type Bind, movedView, type RootfsView, resolverCover } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';
-import { type Cover, trustCovers } from './trust.ts';
+import { trustCovers } from './trust.ts';
 
 export interface Blueprint {
   /** runtime_id. */
@@ -35,7 +35,7 @@ export interface Blueprint {
   /** Who makes its transparent gate, and the file that names its resolver. */
   gate?: { maker: 'init' | 'launcher'; resolver: string };
   /** Host files that are shown over its own, last. */
-  covers: Cover[];
+  covers: Bind[];
   /** Environment of the image's own, for every command. */
   env: Record<string, string>;
   /** Who commands are; the standard user without. */
@@ -157,7 +157,7 @@ async function coversOf(
   state: UserspaceState,
   { trust }: RuntimeSpec,
   { view, network }: Pick<Blueprint, 'view' | 'network'>,
-): Promise<Cover[]> {
+): Promise<Bind[]> {
   const resolver = network === 'host' ? await state.slowly(() => resolverCover(view)) : [];
   return trust === undefined
     ? resolver

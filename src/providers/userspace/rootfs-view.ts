@@ -5,7 +5,7 @@ import type { SlowFolders } from '../../host/slow-folders.ts';
 import { UnusableFolder } from '../local/instance-folders.ts';
 import { hostParts } from './etc.ts';
 
-interface Bind {
+export interface Bind {
   /** Path inside. */
   target: string;
   /** Host path with no link in it: links are followed here, where "/" still is the host's. */

@@ -8,15 +8,9 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { Random } from '../../domain/ports.ts';
 import { makeFolders } from '../../host/make-folders.ts';
 import type { InstanceFolders } from '../local/instance-folders.ts';
-import type { RootfsView } from './rootfs-view.ts';
+import type { Bind, RootfsView } from './rootfs-view.ts';
 
 const MOST_BYTES = 2 * 1024 * 1024;
-
-/** A host file that is shown over a path of the sandbox. */
-export interface Cover {
-  target: string;
-  source: string;
-}
 
 interface Place {
   folders: Pick<InstanceFolders, 'instance'>;
@@ -30,7 +24,7 @@ export async function trustCovers(
   place: Place,
   view: Pick<RootfsView, 'overlay'>,
   certificate: string,
-): Promise<Cover[]> {
+): Promise<Bind[]> {
   const root = view.overlay ?? '/';
   if (view.overlay !== undefined) await refuseLink(join(root, TRUST_FOLDER));
   const found = await Promise.all(SYSTEM_ROOTS.map((path) => systemRoots(root, path)));
