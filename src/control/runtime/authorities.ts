@@ -35,6 +35,8 @@ interface Known {
 export class Authorities {
   readonly #deps: AuthoritiesDeps;
   #known: Promise<readonly Known[]> | undefined;
+  /** The highest number when they were read last. */
+  #highest = 0;
 
   constructor(deps: AuthoritiesDeps) {
     this.#deps = deps;
@@ -74,6 +76,7 @@ export class Authorities {
   async #load(): Promise<readonly Known[]> {
     const { secrets, clock, logger } = this.#deps;
     const records = await secrets.list(KIND);
+    this.#highest = Math.max(0, ...records.map((record) => numberOf(record) ?? 0));
     const known: Known[] = [];
     for (const record of records) {
       const number = numberOf(record);
@@ -96,11 +99,13 @@ export class Authorities {
     return this.#egress.authority({ certificate: certificateOf(facts), key });
   }
 
-  /** The next number is the same on all servers, so they agree on the one that was stored first. */
+  /**
+   * The number follows those that this server has read, so it is the same on all servers, and they agree on the one that was
+   * stored first.
+   */
   async #add(): Promise<void> {
     const { secrets, seal, instance, days, clock } = this.#deps;
-    const numbers = (await secrets.list(KIND)).map((record) => numberOf(record) ?? 0);
-    const number = Math.max(0, ...numbers) + 1;
+    const number = this.#highest + 1;
     const name = `${PREFIX}${number}`;
     const title = `svc ${instance.id.slice(0, 8)} ${number}`;
     const { certificate, key } = this.#egress.createAuthority(title, days * DAY_MS);

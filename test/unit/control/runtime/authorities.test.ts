@@ -58,6 +58,20 @@ it('is followed by another 30 days before its end, and holds until then', async 
   expect((await secrets.list('authority')).map(({ name }) => name)).toEqual(['authority/egress-2']);
 });
 
+it('is followed by the same one on servers that run on', async () => {
+  const { clock, secrets, server } = world();
+  const [one, other] = [server(), server()];
+  expect(await certificates(one)).toEqual(await certificates(other));
+  await clock.advance(336 * DAY_MS);
+  const both = await certificates(one);
+  expect(both).toHaveLength(2);
+  expect(await certificates(other)).toEqual(both);
+  expect((await secrets.list('authority')).map(({ name }) => name)).toEqual([
+    'authority/egress-1',
+    'authority/egress-2',
+  ]);
+});
+
 it('is replaced where another key sealed it', async () => {
   const { server } = world();
   const [first] = await certificates(server());
