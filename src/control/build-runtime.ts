@@ -187,7 +187,8 @@ export function buildRuntime(deps: ControlDeps, foundation: Foundation) {
   const { replica, replicas, roles, clock, store, providers, settings, publisher, find } = foundation;
   const { sandboxes, workers, pool } = store;
   const fleet = fleetOf({ config, store, providers, remote, host, version, clock, logger });
-  settings.hasPreviews = (sandbox) => hasPreviews(providers, sandbox, fleet.can);
+  settings.hasPreviews = (sandbox) =>
+    hasPreviews(providers, sandbox, (...asked) => fleet.abilities.has(...asked));
   const vms = new Vms({ pool, providers, clock, logger });
   const runtimes = runtimesOf({
     providers,

@@ -67,6 +67,7 @@ export function buildSpawning(
   const queue = spawnQueue(foundation, runtime, orders, logger);
   const spawner = new Spawner({
     orders,
+    fleet,
     sandboxes,
     idempotency,
     signals: store.signals,

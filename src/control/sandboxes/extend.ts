@@ -53,6 +53,7 @@ export async function extendSandbox(
   const moved = await deps.moves.run(id, () => move(deps, id, { lifeMs, exact: request.exact ?? false }));
   // The sandbox began to end after it was found: answer with its current state.
   const shown = moved ?? (await deps.find.usable(id, caller));
+  await deps.fleet.abilities.learnOf([shown]);
   return shownTo(caller, sandboxView(shown), deps.settings);
 }
 

@@ -8,15 +8,22 @@ import type { Sandbox, SandboxListQuery } from '../../schema/sandbox.ts';
 import type { SandboxFilter, SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import { shownRow, type ViewSettings } from '../records/views.ts';
+import type { Fleet } from '../workers/fleet.ts';
 
 const PAGE = 1000;
 const METADATA = 'metadata.';
 const MATCHED = ['state', 'owner_id', 'provider', 'worker_id', 'template', 'include_ended'];
 const FIELDS = new Set([...MATCHED, 'limit', 'cursor']);
 
+interface ListingDeps {
+  sandboxes: Pick<SandboxStore, 'list'>;
+  fleet: Pick<Fleet, 'abilities'>;
+  settings: ViewSettings & { enforce_owner: boolean };
+}
+
 /** One page, newest first. Under owner enforcement only sandboxes of the caller, whatever `owner_id` asks for. */
 export async function listSandboxes(
-  deps: { sandboxes: Pick<SandboxStore, 'list'>; settings: ViewSettings & { enforce_owner: boolean } },
+  deps: ListingDeps,
   query: SandboxListQuery,
   caller: Caller,
 ): Promise<{ sandboxes: Sandbox[]; next_cursor?: string }> {
@@ -29,6 +36,7 @@ export async function listSandboxes(
   const rows = await deps.sandboxes.list({ ...filter, limit: filter.limit + 1 });
   const shown = rows.slice(0, filter.limit);
   const last = shown.at(-1);
+  await deps.fleet.abilities.learnOf(shown);
   return {
     sandboxes: shown.map((row) => shownRow(caller, row, deps.settings)),
     ...(last && rows.length > filter.limit && { next_cursor: formatCursor(last) }),

@@ -31,6 +31,7 @@ export function sandboxes(deps: SandboxesDeps): Sandboxes {
       const row = await find.active(id, caller);
       const { remoteStatus } = deps;
       const now = remoteStatus.isRemote(row) ? await remoteStatus.fresh(row) : row;
+      await deps.fleet.abilities.learnOf([now]);
       return shownRow(caller, now, deps.settings);
     },
     list: (query, caller) => listSandboxes(deps, query, caller),

@@ -13,6 +13,7 @@ import { shownTo } from '../records/views.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import type { OpenOutcomes } from '../runtime/open-outcomes.ts';
 import type { Probes } from '../runtime/probes.ts';
+import type { Fleet } from '../workers/fleet.ts';
 import { suggestProviders } from './choose.ts';
 import { firstResponse, type JoinDeps, SharedSpawns, type SpawnOptions, spawnClaim } from './idempotency.ts';
 import type { SpawnCall as Order, SpawnOrders } from './orders.ts';
@@ -24,6 +25,7 @@ export interface SpawnDeps extends StartDeps, JoinDeps {
   providers: ProviderSet;
   probes: Probes;
   settings: Settings;
+  fleet: Pick<Fleet, 'abilities'>;
   destroyer: Pick<Destroyer, 'mark' | 'finishLater'>;
   openOutcomes: Pick<OpenOutcomes, 'failed'>;
 }
@@ -50,6 +52,7 @@ export class Spawner {
     const claim = spawnClaim(options, request, caller);
     const spawn = (signal: AbortSignal) => this.#spawn({ request, caller, claim, signal });
     const sandbox = await (claim ? this.#shared.run(claim, signal, spawn) : spawn(signal));
+    await this.#deps.fleet.abilities.learnOf([sandbox]);
     return shownTo(caller, sandbox, this.#deps.settings);
   }
 

@@ -6,13 +6,13 @@ import { allowsLoopbackRpc } from '../../domain/loopback.ts';
 import type { PlacementLimits } from '../../domain/placement.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
-import { workerCapabilities } from '../../domain/worker-capabilities.ts';
 import type { ProviderSet, RemoteProviders, RemoteWorker } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
 import type { WorkerRecord } from '../../store/seam/workers.ts';
 import type { SandboxRecord, Store } from '../../store/store.ts';
 import type { Workers } from '../api/workers.ts';
 import type { Periodic } from '../async/periodic.ts';
+import { Abilities } from './abilities.ts';
 import { Leases } from './leases.ts';
 import { localWorker } from './local-worker.ts';
 import { type RegistryDeps, workerRegistry } from './registry.ts';
@@ -41,10 +41,7 @@ export interface Fleet {
   /** The heartbeats of this server. */
   local: Periodic;
   stats: WorkerStats;
-  /** Whether sandboxes of `provider` on the worker have the capability, by its last heartbeat. */
-  can(worker_id: string, provider: string, capability: string): boolean;
-  /** Takes over the capabilities of workers. */
-  learn(workers: readonly Pick<WorkerRecord, 'id' | 'capabilities'>[]): void;
+  abilities: Abilities;
   /** The address of a worker; undefined where this server calls no workers, or cannot call this one. */
   callee(worker: Pick<WorkerRecord, 'id' | 'rpc_url'>): RemoteWorker | undefined;
   /** Where a sandbox may run now; `local`: this server could run it, `remote`: other workers could. */
@@ -69,19 +66,12 @@ export function fleetOf(deps: FleetDeps): Fleet {
   const given = { ...deps, workers: store.workers, leases, secrets, terms };
   const callee = ({ id, rpc_url }: Pick<WorkerRecord, 'id' | 'rpc_url'>) =>
     remote && rpc_url !== undefined ? { id, rpc_url, secret: secrets.of(id) } : undefined;
-  const abilities = new Map<string, Pick<WorkerRecord, 'capabilities'>>();
-  const learn: Fleet['learn'] = (workers) => {
-    for (const { id, capabilities } of workers) abilities.set(id, { capabilities });
-  };
+  const abilities = new Abilities(store.workers);
   return {
     terms,
     leases,
     callee,
-    learn,
-    can: (worker_id, provider, capability) => {
-      const known = abilities.get(worker_id);
-      return known !== undefined && workerCapabilities(known, provider).includes(capability);
-    },
+    abilities,
     local: localWorker({ ...given, labels }),
     stats: workerStats(given),
     placement: ({ local, remote: others, sessions, demand, images }) => ({
@@ -112,8 +102,7 @@ export function fleetOf(deps: FleetDeps): Fleet {
       workerRegistry({
         ...given,
         ...changes,
-        learn,
-        forget: (id) => void abilities.delete(id),
+        abilities,
         allowLoopback: allowsLoopbackRpc(config.current()),
         shutdown: (worker) => shutdown(remote, callee(worker)),
       }),

@@ -22,7 +22,7 @@ export const LOST_AFTER_MS = 30_000;
 const ABANDONED_AT_ONCE = 8;
 
 export interface LeaseMonitorDeps {
-  fleet: Pick<Fleet, 'leases' | 'terms' | 'learn'>;
+  fleet: Pick<Fleet, 'leases' | 'terms' | 'abilities'>;
   store: { workers: Pick<WorkerStore, 'list'>; sandboxes: SandboxStore };
   spawns: InFlightSpawns;
   replicas: Pick<Replicas, 'isAlive'>;
@@ -63,7 +63,7 @@ export class LeaseMonitor {
   async #look(): Promise<void> {
     const { fleet, store, roles } = this.#deps;
     const all = await store.workers.list();
-    fleet.learn(all);
+    fleet.abilities.learn(all);
     if (!roles.holds('upkeep')) return;
     const workers = new Map(all.map((worker) => [worker.id, worker]));
     for (const lease of await fleet.leases.list()) {

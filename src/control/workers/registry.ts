@@ -11,6 +11,7 @@ import { secretPrint } from '../../domain/worker-secret.ts';
 import type { HeartbeatBody, Worker } from '../../schema/worker.ts';
 import type { SecretClaim, WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { Workers } from '../api/workers.ts';
+import type { Abilities } from './abilities.ts';
 import type { Leases } from './leases.ts';
 import type { WorkerSecrets } from './worker-secrets.ts';
 import { isStale, type WorkerTerms } from './worker-terms.ts';
@@ -35,14 +36,11 @@ export interface RegistryDeps {
   roomChanged(): void;
   /** Called when a worker accepts no more sandboxes. */
   drained(): void;
-  /** Called when a worker is removed. */
-  forget(id: string): void;
-  /** Called after each heartbeat. */
-  learn(workers: readonly WorkerRecord[]): void;
+  abilities: Pick<Abilities, 'learn' | 'forget'>;
 }
 
 export function workerRegistry(deps: RegistryDeps): Workers {
-  const { workers, leases, secrets, roomChanged, forget } = deps;
+  const { workers, leases, secrets, roomChanged, abilities } = deps;
   const now = () => new Date(deps.clock.now()).toISOString();
   const shown = (worker: WorkerRecord) => workerView(worker, deps);
   const hear = heartbeatsOf(deps);
@@ -66,7 +64,7 @@ export function workerRegistry(deps: RegistryDeps): Workers {
           remedy: 'Drain it, and remove it when they have ended.',
         });
       secrets.forget(id);
-      forget(id);
+      abilities.forget(id);
     },
     renew: async (identity, resource_id, ttl) => {
       if (identity.isHandedOver) secrets.requireHandedOver(identity);
@@ -90,7 +88,7 @@ function heartbeatsOf(deps: RegistryDeps) {
     const worker = await workers.heard(id, body, at, { most: MOST_WORKERS, ...(claim && { claim }) });
     if (identity?.isHandedOver) secrets.handedOver(identity);
     else if (identity) secrets.proved(id, identity.secret);
-    deps.learn([worker]);
+    deps.abilities.learn([worker]);
     deps.roomChanged();
     return worker;
   };

@@ -1,7 +1,9 @@
 // Sandboxes on other workers, over lines that a test may cut: where they go, what reaches them, and how they end.
 import { describe, expect, it } from 'vitest';
+import { Replica } from '../../../../proof/simulation/replicas.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import type { HeartbeatBody } from '../../../../src/schema/worker.ts';
+import { memoryStore } from '../../../support/memory-store/store.ts';
 import { api, forever, roomy, type World, world } from '../../../support/servers/control.ts';
 import { until } from '../../../support/until.ts';
 
@@ -129,6 +131,22 @@ it('run under a lease, answer 501 to exec, and release the lease when they end',
   await w.control.sandboxes.destroy(id, api);
   expect(w.remote.worker('w1').runtimes.size).toBe(0);
   expect(await leases(w)).toMatchObject({ total: 0 });
+});
+
+it('show their previews on every server, whichever of them received the heartbeats of their worker', async () => {
+  const alone = world({ auth: { worker_tokens: TOKENS }, server: { preview_domain: 'a.test' } });
+  const w = { ...alone, store: memoryStore({ ...alone, isShared: true }) };
+  const control = () => new Replica(w, () => ({ kind: 'pass', ms: 0 })).control;
+  const [first, ...others] = [control(), control(), control(), control()];
+  await first!.start();
+  await first!.workers.drain('local', true);
+  await first!.workers.heartbeat('w1', { ...BODY, capabilities: ['sessions', 'userspace/connect'] });
+  const spawn = (n: number) => others[n]!.sandboxes.spawn({}, api, { idempotencyKey: 'k' }, forever);
+  const made = await first!.sandboxes.spawn({}, api, { idempotencyKey: 'k' }, forever);
+  expect(made).toMatchObject({ worker_id: 'w1', preview_domain: 'a.test' });
+  expect(await spawn(0)).toEqual(made);
+  expect(await others[1]!.sandboxes.get(made.id, api)).toEqual(made);
+  expect(await others[2]!.sandboxes.list({}, api)).toEqual({ sandboxes: [made] });
 });
 
 it('get a new deadline also when their lease is renewed before the call arrives', async () => {
