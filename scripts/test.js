@@ -102,13 +102,14 @@ function run(name, args, { lane = false, env = PLAIN } = {}) {
     env: { ...process.env, ...env, SVC_TEST_REPORT: report },
   });
   return new Promise((resolve) => {
-    child.once('close', (code) => {
+    child.once('close', (code, signal) => {
       if (lane) process.stdout.write(readFileSync(kept));
       const none = {
         failed_files: [],
         unhandled: 1,
         passed: 0,
         failed: 1,
+        failures: [`${name}: vitest ended with ${code ?? signal} and no report`],
         passed_elsewhere: 0,
         skipped: [],
         files: [],
@@ -130,6 +131,7 @@ function sum(reports) {
     unhandled: add('unhandled'),
     passed_elsewhere: add('passed_elsewhere'),
     failed_files: reports.flatMap(({ failed_files }) => failed_files),
+    failures: reports.flatMap(({ failures }) => failures),
     skipped: reports.flatMap(({ skipped }) => skipped),
     files: reports.flatMap(({ files }) => files),
   };
@@ -165,9 +167,10 @@ async function again(first) {
   return close({ ...second, passed, skipped: [...first.skipped, ...second.skipped] });
 }
 
-/** Prints what was skipped and the closing line; the status to exit with. */
-function close({ status, passed, failed, skipped }) {
+/** Prints what was skipped, what failed and the closing line; the status to exit with. */
+function close({ status, passed, failed, failures, skipped }) {
   for (const name of skipped) process.stdout.write(`SKIPPED  ${name}\n`);
+  for (const line of failures) process.stdout.write(`FAILED  ${line}\n`);
   const counts = `${passed} passed, ${failed} failed`;
   process.stdout.write(`\n${counts}${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}\n`);
   return status === 0 && failed > 0 ? 1 : status;
