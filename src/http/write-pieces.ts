@@ -44,7 +44,7 @@ export function dropIfStalled(response: ServerResponse, clock: Clock): void {
 }
 
 /** Resolves when there is room for more, or the connection is over. */
-function taken(response: ServerResponse, clock: Clock): Promise<void> {
+export function taken(response: ServerResponse, clock: Clock): Promise<void> {
   return once(response, 'drain', clock);
 }
 

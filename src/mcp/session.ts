@@ -1,6 +1,7 @@
 // Which sandboxes a session has. One over stdio has a sandbox of its own and ends all that it created; HTTP has no sessions.
 import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { abortable } from '../domain/timeout.ts';
 import type { SandboxState } from '../schema/sandbox-states.ts';
 import { createSandbox, LABEL } from './sandbox-tools.ts';
 import type { McpSession, ToolCall } from './tool.ts';
@@ -27,6 +28,7 @@ export class StdioSession implements McpSession {
   readonly hasDefault = true;
   readonly ending: string;
   readonly #keeps: boolean;
+  readonly #ended = new AbortController();
   #own: Promise<string> | undefined;
 
   /** `keeps`: sandboxes stay until they expire. */
@@ -41,19 +43,26 @@ export class StdioSession implements McpSession {
   async sandbox(id: string | undefined, call: Caller): Promise<string> {
     if (id !== undefined) return id;
     const current = this.#own;
-    const own = await current?.catch(() => undefined);
+    const own =
+      current &&
+      (await abortable(
+        current.catch(() => undefined),
+        call.signal,
+      ));
     if (own !== undefined && (await isLive(own, call))) return own;
     // Calls at the same time share one.
-    if (this.#own === current) this.#own = this.#create(call);
-    return this.#own as Promise<string>;
+    if (this.#own === current) this.#own = this.#create(call.client);
+    return abortable(this.#own as Promise<string>, call.signal);
   }
 
-  async #create(call: Caller): Promise<string> {
-    return (await createSandbox({}, this, call)).id;
+  /** A call that is cancelled leaves the spawn to the calls that share it. */
+  async #create(client: Client): Promise<string> {
+    return (await createSandbox({}, this, { client, signal: this.#ended.signal })).id;
   }
 
   /** Destroys the sandboxes that the session created, found by their label, also those whose spawn was cut off. */
   async end(client: Client): Promise<void> {
+    this.#ended.abort(new ServiceError('unavailable', 'The session has ended.'));
     if (this.#keeps) return;
     const query = { [`metadata.${LABEL}` as const]: this.label };
     const sandboxes = await client.listAll(query);

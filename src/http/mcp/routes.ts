@@ -1,5 +1,4 @@
 // `/mcp` and `/mcp/operate` (docs/mcp.md): the pipeline of the API decides who may come in, then src/mcp answers.
-import { once } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { ControlPlane } from '../../control/api/control-plane.ts';
@@ -17,6 +16,7 @@ import type { HttpConfig } from '../http-config.ts';
 import type { RouteId } from '../paths.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Route } from '../route.ts';
+import { dropIfStalled, taken } from '../write-pieces.ts';
 import type { McpExchange, ServeMcp } from './exchange.ts';
 import { pipeTo } from './pipe.ts';
 
@@ -133,7 +133,7 @@ async function answer(
     connect: () => pipeTo(reply.server.server, raw.socket.remoteAddress),
     ended: ended.signal,
   });
-  return sendResponse(reply, response, ended.signal);
+  return sendResponse(reply, response, clock);
 }
 
 /** One message: a list of them would be many calls under the limits of one. */
@@ -163,27 +163,22 @@ function forwardedBy(headers: FastifyRequest['raw']['headers']): Record<string, 
   return Object.fromEntries(found) as Record<string, string>;
 }
 
-async function sendResponse(
-  reply: FastifyReply,
-  response: Response,
-  ended: AbortSignal,
-): Promise<FastifyReply> {
+async function sendResponse(reply: FastifyReply, response: Response, clock: Clock): Promise<FastifyReply> {
   const { status, headers, body } = response;
   reply.hijack();
   reply.raw.writeHead(status, {
     ...(reply.getHeaders() as Record<string, string>),
     ...Object.fromEntries(headers),
   });
-  if (!body) {
-    reply.raw.end();
-    return reply;
-  }
   try {
-    for await (const piece of body as AsyncIterable<Uint8Array>)
-      if (!reply.raw.write(piece)) await once(reply.raw, 'drain', { signal: ended });
+    for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
+      if (reply.raw.destroyed) return reply;
+      if (!reply.raw.write(piece)) await taken(reply.raw, clock);
+    }
     reply.raw.end();
+    dropIfStalled(reply.raw, clock);
   } catch {
-    // The client has disconnected, or the answer cannot be completed.
+    // The answer cannot be completed.
     reply.raw.destroy();
   }
   return reply;
