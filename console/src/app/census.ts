@@ -10,6 +10,7 @@ export const MOST = 10_000;
 const GATHER_MS = 100;
 const MOST_SINGLE = 10;
 const MOST_PAUSE_MS = 2000;
+const UNHEALTHY_EVERY_MS = 30_000;
 
 const byId = new Map<string, Sandbox>();
 /** Grows with each change of the map. */
@@ -23,6 +24,9 @@ export const sandboxes = (): Sandbox[] => [...byId.values()];
 
 let stop: AbortController | undefined;
 const wanted = new Set<string>();
+/** What events named while the list is read: the list may be older. */
+const moved = new Set<string>();
+const gone = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 let loadedAt = 0;
 
@@ -32,6 +36,8 @@ export async function loadCensus(): Promise<void> {
   const own = new AbortController();
   stop = own;
   loadedAt = Date.now();
+  moved.clear();
+  gone.clear();
   try {
     const { rows, isCut: cut } = await pages<Sandbox>(
       'sandboxes',
@@ -47,6 +53,7 @@ export async function loadCensus(): Promise<void> {
       isCut.value = cut;
       failure.value = undefined;
     });
+    for (const id of moved) want(id);
   } catch (error) {
     if (!own.signal.aborted) failure.value = error as Failure;
   } finally {
@@ -56,23 +63,56 @@ export async function loadCensus(): Promise<void> {
 
 function replace(rows: readonly Sandbox[]): void {
   byId.clear();
-  for (const row of rows) byId.set(row.id, row);
+  for (const row of rows) if (!gone.has(row.id)) byId.set(row.id, row);
   version.value += 1;
 }
 
 let started = false;
-/** Idempotent. */
+/** Reads all sandboxes that the present caller may see, and follows them. */
 export function startCensus(): void {
-  if (started) return;
+  forgetCensus();
+  if (!started) {
+    onEvent(take);
+    onGap(() => void loadCensus());
+    setInterval(() => void loadUnhealthy(), UNHEALTHY_EVERY_MS);
+  }
   started = true;
-  onEvent(take);
-  onGap(() => void loadCensus());
   void loadCensus();
+}
+
+/** Another person sees nothing of what this one saw. */
+export function forgetCensus(): void {
+  stop?.abort();
+  stop = undefined;
+  wanted.clear();
+  isLoading.value = true;
+  isCut.value = false;
+  failure.value = undefined;
+  replace([]);
+}
+
+/** No event tells that a sandbox became unhealthy, or healthy again. */
+async function loadUnhealthy(): Promise<void> {
+  if (stop === undefined || isLoading.value || document.hidden) return;
+  const { signal: current } = stop;
+  try {
+    const query = { state: 'unhealthy' };
+    const { rows } = await pages<Sandbox>('sandboxes', query, { most: MOST, signal: current });
+    const ill = new Set(rows.map(({ id }) => id));
+    for (const { id, state } of sandboxes()) if (state === 'unhealthy' && !ill.has(id)) want(id);
+    for (const row of rows) if (!gone.has(row.id)) byId.set(row.id, row);
+    version.value += 1;
+  } catch {
+    // The next time.
+  }
 }
 
 function take({ type, sandbox_id: id }: Event): void {
   if (id === undefined) return;
+  moved.add(id);
   if (type === 'sandbox.destroyed') {
+    gone.add(id);
+    moved.delete(id);
     wanted.delete(id);
     if (byId.delete(id)) version.value += 1;
     return;

@@ -1,17 +1,19 @@
 // Who is logged in. The key is exchanged for a short token and forgotten; the token is kept for this tab alone, and new tabs ask
 // open ones for it. It is renewed while somebody uses the page.
 import { signal } from '@preact/signals';
-import type { Identity, SessionWithToken } from '../../../src/schema/session.ts';
+import type { Identity, Session, SessionWithToken } from '../../../src/schema/session.ts';
 import { call, credentials, type Failure, get, headerText, refusals } from '../api/call.ts';
 import { closeStream, openStream } from './stream.ts';
 
 const KEPT = 'svc.session';
-const RENEW_MS = 4 * 60_000;
+const LONGEST_RENEW_MS = 4 * 60_000;
+const SHORTEST_RENEW_MS = 5000;
 const ASK_TABS_MS = 150;
 
 export type SessionState =
   | { kind: 'starting' }
-  | { kind: 'out'; reason?: string }
+  /** `mayGoOn`: the session ended by itself, and the same person may continue. */
+  | { kind: 'out'; reason?: string; mayGoOn?: true }
   | { kind: 'in'; identity: Identity }
   | { kind: 'failed'; failure: Failure };
 
@@ -27,7 +29,7 @@ export const identity = (): Identity | undefined =>
 
 /** Resolves when it is known who is there. */
 export async function startSession(): Promise<void> {
-  refusals.ended = () => leave('Your session has ended. Log in to continue here.');
+  refusals.ended = () => leave('Your session has ended. Log in to continue here.', true);
   tabs.onmessage = ({ data }) => {
     if (data === 'who' && credentials.token !== undefined) tabs.postMessage({ token: credentials.token });
     if (data === 'out' && credentials.token !== undefined) leave('You logged out in another tab.');
@@ -36,7 +38,6 @@ export async function startSession(): Promise<void> {
     addEventListener(kind, () => {
       usedAt = Date.now();
     });
-  setInterval(renew, RENEW_MS);
   credentials.token = sessionStorage.getItem(KEPT) ?? (await tokenOfTabs());
   await refresh();
 }
@@ -73,18 +74,25 @@ export const tryAgain = refresh;
 function enter(found: Identity): void {
   if (credentials.token !== undefined) sessionStorage.setItem(KEPT, credentials.token);
   session.value = { kind: 'in', identity: found };
+  if (found.session) renewLater(found.session);
   openStream();
 }
 
-function leave(reason?: string): void {
+function leave(reason?: string, mayGoOn = false): void {
   credentials.token = undefined;
   sessionStorage.removeItem(KEPT);
+  clearTimeout(renewal);
   closeStream();
-  session.value = reason === undefined ? { kind: 'out' } : { kind: 'out', reason };
+  session.value = {
+    kind: 'out',
+    ...(reason !== undefined && { reason }),
+    ...(mayGoOn && { mayGoOn }),
+  };
 }
 
 /** Throws a `Failure`. The key is in one request and nowhere else. */
 export async function logIn(key: string, owner: string): Promise<void> {
+  actAs(undefined);
   const headers = { 'X-API-Key': headerText(key) };
   const body = owner === '' ? {} : { owner_id: owner };
   const answer = await call('POST', 'sessions', { headers, body });
@@ -96,8 +104,8 @@ export async function logIn(key: string, owner: string): Promise<void> {
 export async function logOut(): Promise<void> {
   await call('DELETE', 'sessions/current').catch(() => undefined);
   tabs.postMessage('out');
-  actAs(undefined);
   leave();
+  actAs(undefined);
 }
 
 export function actAs(owner: string | undefined): void {
@@ -106,7 +114,22 @@ export function actAs(owner: string | undefined): void {
   if (session.value.kind === 'in') openStream();
 }
 
-async function renew(): Promise<void> {
-  if (credentials.token === undefined || Date.now() - usedAt > RENEW_MS) return;
-  await call('POST', 'sessions/current/renew').catch(() => undefined);
+let renewal: ReturnType<typeof setTimeout> | undefined;
+
+/** Three times before it would end, by the clock of this machine, which may be wrong: at least every four minutes. */
+function renewLater({ expires_at }: Pick<Session, 'expires_at'>): void {
+  const third = (Date.parse(expires_at) - Date.now()) / 3;
+  const ms = Math.min(LONGEST_RENEW_MS, Math.max(SHORTEST_RENEW_MS, third));
+  clearTimeout(renewal);
+  renewal = setTimeout(async () => {
+    if (credentials.token === undefined) return;
+    const isUsed = Date.now() - usedAt <= ms;
+    const renewed = isUsed
+      ? await call('POST', 'sessions/current/renew').then(
+          (answer) => answer.json() as Promise<Session>,
+          () => undefined,
+        )
+      : undefined;
+    if (credentials.token !== undefined) renewLater(renewed ?? { expires_at });
+  }, ms);
 }

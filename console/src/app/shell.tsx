@@ -1,12 +1,12 @@
 // The frame around all screens: where one can go, who one is, and whether what is shown is current.
-import { effect } from '@preact/signals';
+import { effect, untracked } from '@preact/signals';
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Identity } from '../../../src/schema/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Failed } from '../parts/load.tsx';
 import { Link, Time } from '../parts/text.tsx';
-import { startCensus } from './census.ts';
+import { forgetCensus, startCensus } from './census.ts';
 import { Login } from './login.tsx';
 import { href, place } from './router.ts';
 import { SCREENS, type ScreenEntry, type ScreenProps, screenOf } from './screens.ts';
@@ -16,22 +16,34 @@ import { startShortcuts } from './shortcuts.ts';
 import { link, lostAt } from './stream.ts';
 
 effect(() => {
-  if (session.value.kind === 'in') startCensus();
+  const now = session.value;
+  // Another owner has other sandboxes.
+  actingAs.value;
+  untracked(() => {
+    if (now.kind === 'in') startCensus();
+    else if (now.kind === 'out' && !now.mayGoOn) forgetCensus();
+  });
 });
 startShortcuts();
 
-/** Screens stay below a login that has ended, so that a form is not lost. */
+/** Who looks, and as whom: what one sees is not shown to another. */
+function nameOf({ actor, owner_id }: Identity): string {
+  return JSON.stringify([actor, actingAs.value ?? owner_id]);
+}
+
+/** Screens stay below a login that has ended by itself, so that a form is not lost. */
 export function Shell(): JSX.Element | null {
   const { value } = session;
   const [known, setKnown] = useState<Identity | undefined>();
   useEffect(() => {
     if (value.kind === 'in') setKnown(value.identity);
+    if (value.kind === 'out' && !value.mayGoOn) setKnown(undefined);
   }, [value]);
   if (value.kind === 'failed') return <Failed failure={value.failure} again={() => void tryAgain()} />;
   if (value.kind === 'starting') return <p class="loading">Loading …</p>;
   return (
     <>
-      {known && <Frame who={known} />}
+      {known && <Frame key={nameOf(known)} who={known} />}
       {value.kind === 'out' && <Login reason={value.reason} isOver={known !== undefined} />}
     </>
   );

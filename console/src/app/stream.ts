@@ -34,9 +34,11 @@ export function onGap(listener: () => void): () => void {
 let running: AbortController | undefined;
 let last: string | undefined;
 
-/** Starts, or starts again with other credentials. */
+/** Starts, or starts again with other credentials: from now on, as everything is read again. */
 export function openStream(): void {
   closeStream();
+  last = undefined;
+  lostAt.value = undefined;
   const own = new AbortController();
   running = own;
   link.value = 'connecting';
@@ -62,6 +64,7 @@ async function follow(stop: AbortSignal): Promise<void> {
     if (link.value !== 'hidden') lose();
     await wait(pause * (0.75 + Math.random() / 2), stop);
     if (document.hidden) await seen(stop);
+    if (link.value === 'hidden') link.value = 'connecting';
     pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
   }
 }
@@ -90,11 +93,11 @@ async function readOnce(stop: AbortSignal, connected: () => void): Promise<void>
     const headers: Record<string, string> = { Accept: 'text/event-stream' };
     if (last !== undefined) headers['Last-Event-ID'] = last;
     const answer = await call('GET', 'events', { headers, signal: own.signal });
-    const isBack = lostAt.value !== undefined;
     link.value = 'live';
     lostAt.value = undefined;
     connected();
-    if (isBack && last === undefined) for (const reset of resets) reset();
+    // Without a place to continue from, what was read before may be old.
+    if (last === undefined) for (const reset of resets) reset();
     for await (const line of linesOf(answer)) {
       clearTimeout(silence);
       silence = setTimeout(end, SILENCE_MS);

@@ -5,12 +5,13 @@ export interface LogBoxProps {
   label: string;
   text: string;
   box?: Ref<HTMLElement>;
+  onScroll?(): void;
 }
 
-export function LogBox({ label, text, box = null }: LogBoxProps): JSX.Element {
+export function LogBox({ label, text, box = null, onScroll }: LogBoxProps): JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls is reached by the keyboard.
-    <section class="log" ref={box} tabIndex={0} aria-label={label}>
+    <section class="log" ref={box} tabIndex={0} onScroll={onScroll} aria-label={label}>
       <pre>{text}</pre>
     </section>
   );

@@ -44,7 +44,7 @@ export function Table<T>({
 }: TableProps<T>): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const [ownSort, setOwnSort] = useState(props.sort ?? '');
-  const sort = props.sort ?? ownSort;
+  const sort = props.onSort ? (props.sort ?? '') : ownSort;
   const setSort = props.onSort ?? setOwnSort;
   const sorted = useMemo(() => sortedBy(rows, columns, sort), [rows, columns, sort]);
   const [focused, setFocused] = useState<string | undefined>(undefined);

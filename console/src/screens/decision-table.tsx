@@ -44,13 +44,23 @@ const COLUMNS: readonly Column<EgressLogLine>[] = [
   },
 ];
 
+const keys = new WeakMap<EgressLogLine, string>();
+let counted = 0;
+
+/** Two decisions may be equal in all that they say. */
+function keyOf(line: EgressLogLine): string {
+  const known = keys.get(line) ?? String(counted++);
+  keys.set(line, known);
+  return known;
+}
+
 export function DecisionTable({ lines }: { lines: readonly EgressLogLine[] }): JSX.Element {
   return (
     <Table
       label="Egress decisions"
       rows={lines}
       columns={COLUMNS}
-      keyOf={(line) => `${line.at} ${line.sandbox_id} ${line.host} ${line.port} ${lines.indexOf(line)}`}
+      keyOf={keyOf}
       empty={<p>No connection was decided yet.</p>}
     />
   );

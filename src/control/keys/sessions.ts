@@ -32,7 +32,12 @@ export interface SessionsDeps {
 
 export function sessionViews(deps: SessionsDeps): Sessions {
   const { sessions, ring, clock, config } = deps;
-  const live = () => ring.sessions().filter(({ expires_at }) => Date.parse(expires_at) > clock.now());
+  // Not those whose key was revoked or has ended.
+  const live = () =>
+    ring
+      .sessions()
+      .filter(({ expires_at }) => Date.parse(expires_at) > clock.now())
+      .filter(({ hash }) => ring.find(Buffer.from(hash, 'hex')));
   const own = ({ credential }: Caller) => live().find(({ id }) => id === credential);
   const known = (caller: Caller) => {
     const session = own(caller);

@@ -12,12 +12,15 @@ import type { TabProps } from './sandbox.tsx';
 
 const MOST = 10_000;
 const PAINT_MS = 200;
+/** Pixels from the end within which one follows. */
+const NEAR_END = 200;
 
 export function Logs({ id }: TabProps): JSX.Element {
   const [lines, setLines] = useState<string[]>([]);
   const [failure, setFailure] = useState<Error | undefined>();
   const [filter, setFilter] = useState('');
   const box = useRef<HTMLElement>(null);
+  const follows = useRef(true);
   useEffect(() => {
     const stop = new AbortController();
     let fresh: string[] = [];
@@ -44,9 +47,12 @@ export function Logs({ id }: TabProps): JSX.Element {
   }, [id]);
   useEffect(() => {
     const element = box.current;
-    if (element && element.scrollHeight - element.scrollTop - element.clientHeight < 200)
-      element.scrollTop = element.scrollHeight;
+    if (element && follows.current) element.scrollTop = element.scrollHeight;
   }, [lines]);
+  const onScroll = () => {
+    const { scrollHeight = 0, scrollTop = 0, clientHeight = 0 } = box.current ?? {};
+    follows.current = scrollHeight - scrollTop - clientHeight < NEAR_END;
+  };
   const found = filter === '' ? lines : lines.filter((line) => line.includes(filter));
   return (
     <>
@@ -67,6 +73,7 @@ export function Logs({ id }: TabProps): JSX.Element {
       <LogBox
         label="Log"
         box={box}
+        onScroll={onScroll}
         text={found.length === 0 ? 'Nothing yet.' : found.map(shown).join('\n')}
       />
     </>
