@@ -6,6 +6,7 @@ import { clientFlags } from '../../src/cli/connection.ts';
 import { print } from '../../src/cli/print.ts';
 import { periodFlags, periodOf } from '../../src/cli/usage-flags.ts';
 import { usageReport, usedSandboxes } from '../../src/cli/usage-view.ts';
+import type { SandboxUsageRow } from '../../src/schema/usage.ts';
 
 export default class UsageOwner extends ClientCommand {
   static override summary = 'Show what the sandboxes of an owner have used.';
@@ -46,7 +47,13 @@ export default class UsageOwner extends ClientCommand {
       return undefined;
     }
     if (!flags.sandboxes) return this.show(await usage.owner(args.owner, query), usageReport);
-    const { sandboxes } = await usage.sandboxesPage(args.owner, period);
+    const sandboxes: SandboxUsageRow[] = [];
+    for (let cursor: string | undefined | null; cursor !== null; ) {
+      const query = { ...period, ...(cursor !== undefined && { cursor }) };
+      const page = await usage.sandboxesPage(args.owner, query);
+      sandboxes.push(...page.sandboxes);
+      cursor = page.next_cursor ?? null;
+    }
     return this.show(sandboxes, usedSandboxes);
   }
 }

@@ -2,7 +2,8 @@
 // alone knows: commands that ended, and last readings.
 //
 // A step builds on the version of the row that it read, so that two processes never write the same time or the same part of a
-// counter twice, and a process that is killed has written a step entirely or not at all.
+// counter twice, and a process that is killed has written a step entirely or not at all. Memory in use has no counter: only the
+// process with the role adds it up.
 import { parseDuration } from '../../domain/duration.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { UsageConfig } from '../../schema/config-usage.ts';
@@ -35,6 +36,8 @@ export class Ledger {
   readonly #deps: LedgerDeps;
   readonly #rounds: Periodic;
   #allAt = Number.NEGATIVE_INFINITY;
+  /** Whether this process had the role `upkeep` in its last round. */
+  #isWriter = false;
   #failures = 0;
 
   constructor(deps: LedgerDeps) {
@@ -49,7 +52,9 @@ export class Ledger {
   /** Writes what this process knows, then stops. */
   async stop(): Promise<void> {
     await this.#rounds.stop();
-    await this.flush().catch((err: unknown) =>
+    const isWriter = this.#isWriter || this.#deps.roles.holds('upkeep');
+    const left = isWriter ? this.flush() : this.#flushOwn();
+    await left.catch((err: unknown) =>
       this.#deps.logger.warn({ err }, 'Could not write the use of sandboxes; the next start continues.'),
     );
   }
@@ -77,8 +82,10 @@ export class Ledger {
   async #round(): Promise<void> {
     const { roles, clock, logger } = this.#deps;
     try {
+      this.#isWriter = roles.holds('upkeep');
+      if (!this.#isWriter) this.#leaveToWriter();
       const isDue = clock.monotonic() - this.#allAt >= EVERY_MS;
-      if (isDue && roles.holds('upkeep')) {
+      if (isDue && this.#isWriter) {
         await this.flush();
         await this.#purge();
       } else await this.#flushOwn();
@@ -86,6 +93,14 @@ export class Ledger {
       this.#failures = 0;
     } catch (err) {
       if (this.#failures++ === 0) logger.warn({ err }, 'Could not write the use of sandboxes; retrying.');
+    }
+  }
+
+  /** Nobody but this process knows its commands and last readings; all else the writer measures, too. */
+  #leaveToWriter(): void {
+    for (const [id, known] of this.#deps.sampler.all()) {
+      known.dropUsed();
+      if (known.subject.state === 'destroyed' && !known.isDue) this.#deps.sampler.forget(id);
     }
   }
 

@@ -70,7 +70,7 @@ export class Sampler {
   }
 
   start(): void {
-    if (this.#deps.config.enabled) this.#ticks.startLater();
+    this.#ticks.startLater();
   }
 
   stop(): Promise<void> {
@@ -133,7 +133,10 @@ export class Sampler {
 
   async #begin(id: string): Promise<void> {
     const row = await this.#deps.sandboxes.get(id);
-    if (row && MEASURED.includes(row.state)) await this.#measure([this.#add(row)]);
+    if (!row || !MEASURED.includes(row.state)) return;
+    const known = this.#add(row);
+    // Events wait behind this one, so the measurement does not delay it.
+    if (this.#deps.config.enabled) void this.#measure([known]);
   }
 
   #add(row: Subject): Latest {
@@ -148,10 +151,11 @@ export class Sampler {
   }
 
   async #tick(): Promise<void> {
-    const { clock, logger, totals } = this.#deps;
+    const { clock, logger, totals, config } = this.#deps;
     const began = clock.monotonic();
     try {
       if (began - this.#refreshedAt >= REFRESH_MS) await this.#refresh();
+      if (!config.enabled) return;
       if (this.#turn.length === 0)
         this.#turn = [...this.#latest.values()].filter(({ subject }) => MEASURED.includes(subject.state));
       const due = this.#turn.splice(0, this.#sliceSize());
@@ -183,12 +187,13 @@ export class Sampler {
   /** Reads which sandboxes run: other servers start some, too. */
   async #refresh(): Promise<void> {
     const { sandboxes, clock } = this.#deps;
-    const live = new Set<string>();
+    // A sandbox that starts while the pages are read may be missing in them.
+    const gone = new Set(this.#latest.keys());
     let after: { created_at: string; id: string } | undefined;
     do {
       const rows = await sandboxes.list({ limit: PAGE, ...(after && { after }) });
       for (const row of rows) {
-        live.add(row.id);
+        gone.delete(row.id);
         if (MEASURED.includes(row.state) || this.#latest.has(row.id)) this.#add(row);
       }
       const last = rows.at(-1);
@@ -196,16 +201,15 @@ export class Sampler {
       await setImmediate();
     } while (after);
     this.#refreshedAt = clock.monotonic();
-    this.#dropEnded(live);
+    this.#dropEnded([...gone]);
   }
 
   /** An ended one stays until the ledger has it; without one that takes it, the oldest go. */
-  #dropEnded(live: ReadonlySet<string>): void {
-    const ended = [...this.#latest.keys()].filter((id) => !live.has(id));
+  #dropEnded(ended: readonly string[]): void {
     for (const id of ended) {
       const known = this.#latest.get(id);
-      if (known && !known.isDue && MEASURED.includes(known.subject.state))
-        known.subject = { ...known.subject, state: 'destroyed' };
+      if (known) known.subject = { ...known.subject, state: 'destroyed' };
+      this.history.forget(id);
     }
     for (const id of ended.slice(0, Math.max(0, ended.length - MOST_ENDED))) this.forget(id);
   }

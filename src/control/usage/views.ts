@@ -26,6 +26,8 @@ import type { UsageViewDeps } from './view-deps.ts';
 const MOST_ROWS = 2000;
 const MOST_OWNERS = 100_000;
 const PAGE = 1000;
+/** Rows of the store in one part: a month of hours of an owner with a thousand providers and templates has fewer. */
+const MOST_STORED = 1_000_000;
 const DAY_HOURS = 24;
 /** The time that CSV is read by: a month of hours. */
 const PART_HOURS = 31 * DAY_HOURS;
@@ -102,7 +104,7 @@ function filterOf(query: UsageQuery, now: number) {
 async function ownerReport(deps: UsageViewDeps, owner_id: string, query: UsageQuery): Promise<UsageReport> {
   const { step, filter } = filterOf(query, deps.clock.now());
   // Days of months are joined below: there are more of them.
-  const limit = step === 'month' ? PAGE * PAGE : MOST_ROWS + 1;
+  const limit = step === 'month' ? MOST_STORED : MOST_ROWS + 1;
   const found = await deps.usage.rows({ ...filter, owner_id, limit });
   const rows = step === 'month' ? byMonth(found) : found;
   if (rows.length > MOST_ROWS) throw tooMany(step);
@@ -152,7 +154,7 @@ async function* ownerRows(deps: UsageViewDeps, owner_id: string, query: UsageQue
   // Parts begin where days do, so that no day is cut.
   for (let from = filter.from; from < filter.to; ) {
     const to = Math.min(filter.to, from - (from % DAY_HOURS) + size + (isWhole ? DAY_HOURS : 0));
-    const found = await deps.usage.rows({ ...filter, from, to, owner_id, limit: MOST_OWNERS });
+    const found = await deps.usage.rows({ ...filter, from, to, owner_id, limit: MOST_STORED });
     yield (step === 'month' ? byMonth(found) : found).map((row) => rowView(row, filter.by));
     from = to;
   }

@@ -21,7 +21,8 @@ interface Container {
   /** Its cgroups here; empty: the engine is elsewhere. */
   folders: readonly string[];
   pid: number;
-  stats?: { reading: Reading; at: number };
+  /** When the engine was asked last, in monotonic ms. */
+  askedAt?: number;
 }
 
 export interface ContainerReadings {
@@ -34,23 +35,42 @@ export function containerReadings(state: ContainerState): ContainerReadings {
   const usage = new CgroupUsage('container', state.clock);
   const known = new Map<string, Container>();
   const limit = new ConcurrencyLimit(STATS_AT_ONCE, { clock: state.clock, ...WAITING });
-  const one = async (ref: RuntimeRef, signal: AbortSignal): Promise<[string, Reading] | undefined> => {
+  const containerOf = async (ref: RuntimeRef, signal: AbortSignal) => {
     const container = known.get(ref.id) ?? (await found(state, ref, signal));
-    if (!container) return undefined;
-    known.set(ref.id, container);
-    const local = await usage.readAll([ref.id], async () => container.folders, signal);
-    const cgroup = local.get(ref.id);
-    if (cgroup) return [ref.id, { ...cgroup, ...networkOf(container.pid), counter: container.counter }];
-    if (container.folders.length > 0) return undefined;
-    return [ref.id, await engineReading(state, { ref, container }, signal)];
+    if (container) known.set(ref.id, container);
+    return container;
+  };
+  /** The engine may refuse one: the others are read. */
+  const each = async <T>(
+    refs: readonly RuntimeRef[],
+    signal: AbortSignal,
+    work: (ref: RuntimeRef) => Promise<T>,
+  ) => {
+    const settled = await Promise.allSettled(refs.map((ref) => limit.run(() => work(ref), signal)));
+    signal.throwIfAborted();
+    return settled.flatMap((result, at) =>
+      result.status === 'fulfilled' ? [[refs[at] as RuntimeRef, result.value] as const] : [],
+    );
   };
   return {
     read: async (refs, signal) => {
-      const settled = await Promise.allSettled(refs.map((ref) => limit.run(() => one(ref, signal), signal)));
-      signal.throwIfAborted();
-      return new Map(
-        settled.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : [])),
+      const pairs = await each(refs, signal, (ref) => containerOf(ref, signal));
+      const containers = new Map(pairs.flatMap(([{ id }, one]) => (one ? [[id, one] as const] : [])));
+      const readings = await usage.readAll(
+        [...containers.keys()],
+        async (id) => containers.get(id)?.folders ?? [],
+        signal,
       );
+      for (const [id, reading] of readings) {
+        const { pid, counter } = containers.get(id) as Container;
+        readings.set(id, { ...reading, ...networkOf(pid), counter });
+      }
+      const elsewhere = refs.filter(({ id }) => containers.get(id)?.folders.length === 0);
+      const told = await each(elsewhere, signal, (ref) =>
+        engineReading(state, { ref, container: containers.get(ref.id) as Container }, signal),
+      );
+      for (const [{ id }, reading] of told) if (reading) readings.set(id, reading);
+      return readings;
     },
     forget: ({ id }) => {
       known.delete(id);
@@ -110,19 +130,19 @@ function networkOf(pid: number): Pick<Reading, 'rx_bytes' | 'tx_bytes'> {
   }
 }
 
+/** Undefined when the engine was asked a short time ago: that answer is known, and is older than this reading would be. */
 async function engineReading(
   state: ContainerState,
   { ref, container }: { ref: RuntimeRef; container: Container },
   signal: AbortSignal,
-): Promise<Reading> {
+): Promise<Reading | undefined> {
   const now = state.clock.monotonic();
-  if (container.stats && now - container.stats.at < STATS_MS) return container.stats.reading;
+  if (container.askedAt !== undefined && now - container.askedAt < STATS_MS) return undefined;
   const path = `/containers/${await nameOf(state, ref, signal)}/stats`;
   const query = { stream: 0, 'one-shot': 1 };
   const stats = await state.engine.json({ method: 'GET', path, query, what: 'measure a sandbox' }, signal);
-  const reading: Reading = { counter: container.counter, source: 'engine', ...valuesOf(stats) };
-  container.stats = { reading, at: now };
-  return reading;
+  container.askedAt = now;
+  return { counter: container.counter, source: 'engine', ...valuesOf(stats) };
 }
 
 interface Stats {

@@ -1,13 +1,13 @@
 // The arithmetic of the ledger: steps of counters, parts of hours, and the newest points.
 import { describe, expect, it } from 'vitest';
-import { History } from '../../../src/control/usage/history.ts';
-import { Latest, type Subject } from '../../../src/control/usage/latest.ts';
-import { ledgerStep, type Measured } from '../../../src/control/usage/ledger-step.ts';
-import { HOUR_MS, spread } from '../../../src/control/usage/spread.ts';
-import { usagePeriod } from '../../../src/domain/usage-period.ts';
-import type { Reading } from '../../../src/providers/reading.ts';
-import type { UsageAmounts, UsageRecord } from '../../../src/store/seam/usage.ts';
-import { addAmounts, noAmounts } from '../../../src/store/seam/usage.ts';
+import { History } from '../../../../src/control/usage/history.ts';
+import { Latest, type Subject } from '../../../../src/control/usage/latest.ts';
+import { ledgerStep, type Measured } from '../../../../src/control/usage/ledger-step.ts';
+import { HOUR_MS, spread } from '../../../../src/control/usage/spread.ts';
+import { usagePeriod } from '../../../../src/domain/usage-period.ts';
+import type { Reading } from '../../../../src/providers/reading.ts';
+import type { UsageAmounts, UsageRecord } from '../../../../src/store/seam/usage.ts';
+import { addAmounts, noAmounts } from '../../../../src/store/seam/usage.ts';
 
 const START = Date.UTC(2026, 10, 22, 10, 30);
 const iso = (ms: number) => new Date(ms).toISOString();
