@@ -168,7 +168,7 @@ async function forwarded(
     return { upstream: ours, passage: { isOpen: true, status: undefined } } as unknown as Opened;
   };
   const gate = {
-    ...{ policy, connectMs: 1000, again: () => undefined, idleMs: 1000, open },
+    ...{ policy, connectMs: 1000, again: () => undefined, idleMs: 1000, open, openEarly: open },
     admit: async () => Promise.reject(new EgressRefusal('not_allowed')),
     refuse: (_: Ask, __: Duplex, error: unknown) => error as EgressRefusal,
   };

@@ -25,7 +25,7 @@ import { type Ask, Passage } from './passage.ts';
 import { noticesOf } from './passage-notices.ts';
 import { noSession, openPorts } from './ports.ts';
 import { ByteQuota } from './quota.ts';
-import { decisionOf, EgressRefusal } from './refusal.ts';
+import { EgressRefusal } from './refusal.ts';
 import { Names } from './resolve.ts';
 import { Slots } from './slots.ts';
 import type { Opened } from './tunnel.ts';
@@ -160,10 +160,18 @@ export class OpenGate implements EgressGate, FrontGate {
 
   /** Decides and connects, for `client`. Rejects with a refusal, which has been logged. */
   async open(ask: Ask, client: Duplex): Promise<Opened> {
+    const opened = await this.openEarly(ask, client, false);
+    this.#allowed(opened.passage);
+    return opened;
+  }
+
+  /** The same for a request that is still to come: `again` begins it. */
+  async openEarly(ask: Ask, client: Duplex, isEarly = true): Promise<Opened> {
     const leaving: (() => void)[] = [];
-    const passage = this.#passage(ask, client, () => {
-      for (const leave of leaving) leave();
-    });
+    const leave = () => {
+      for (const each of leaving) each();
+    };
+    const passage = this.#passage(ask, client, { leave, isEarly });
     try {
       const wanted = passage.target();
       allowTarget(this.#policy, wanted);
@@ -175,13 +183,11 @@ export class OpenGate implements EgressGate, FrontGate {
       const { dial, clock } = this.#deps;
       const timeoutMs = this.#deps.settings().connect_timeout;
       const dialed = await dialFirst(addresses, wanted.port, { dial, clock, timeoutMs, signal });
-      const upstream = passage.begin(dialed, this.#policy);
-      this.#allowed(passage);
-      return { passage, upstream };
+      return { passage, upstream: passage.begin(dialed, this.#policy) };
     } catch (error) {
       const refusal = passage.refuse(error);
       // A slot may have come after the end.
-      for (const leave of leaving) leave();
+      leave();
       throw refusal;
     }
   }
@@ -192,7 +198,7 @@ export class OpenGate implements EgressGate, FrontGate {
   }
 
   async admit(ask: Ask, client: Duplex): Promise<void> {
-    const passage = this.#passage(ask, client, () => undefined);
+    const passage = this.#passage(ask, client);
     try {
       await decide(this.#decider(), passage.target());
       this.#passages.delete(passage);
@@ -202,7 +208,7 @@ export class OpenGate implements EgressGate, FrontGate {
   }
 
   refuse(ask: Ask, client: Duplex, error: unknown): EgressRefusal {
-    const passage = this.#passage(ask, client, () => undefined);
+    const passage = this.#passage(ask, client);
     try {
       passage.target();
     } catch {
@@ -244,17 +250,18 @@ export class OpenGate implements EgressGate, FrontGate {
     if (!verdict.allowed) throw new EgressRefusal('rate');
   }
 
-  #passage(ask: Ask, client: Duplex, leave: () => void): Passage {
+  #passage(ask: Ask, client: Duplex, more: { leave?(): void; isEarly?: boolean } = {}): Passage {
     const passage = new Passage(ask, client, {
+      isEarly: more.isEarly,
       clock: this.#deps.clock,
       idleMs: this.idleMs,
       isOwn: this.#deps.isOwn,
       pass: (direction, bytes) => this.#pass(direction, bytes),
       requested: () => this.#log.add(passage.line(this.#deps.sandbox_id)),
-      ended: (_, isIdle) => {
-        leave();
+      ended: (_, isSilent) => {
+        more.leave?.();
         this.#passages.delete(passage);
-        if (!isIdle || decisionOf(passage.verdict.reason) !== 'allowed') this.#ended(passage);
+        if (!isSilent) this.#ended(passage);
       },
     });
     this.#passages.add(passage);

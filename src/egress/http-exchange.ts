@@ -10,7 +10,7 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { endToEnd, type HeaderList, valuesOf } from '../domain/header-lists.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { KeptLine, Line } from './kept-line.ts';
+import { closeLine, type KeptLine, type Line, lineKey } from './kept-line.ts';
 import type { Ask } from './passage.ts';
 import { bodyOf, EgressRefusal, REASON_HEADER, refusalOf, sentenceOf, statusOf } from './refusal.ts';
 import { brokeredRoute, type HttpRoute, hostHeader, isSame, plainRoute, targetOf } from './route.ts';
@@ -80,19 +80,21 @@ async function attempt(task: Exchange, route: HttpRoute): Promise<'done' | 'stal
   return 'done';
 }
 
-const keyOf = ({ host, ask }: HttpRoute) => `${host}:${ask.port}`;
+/** An early connection that waited longer for its request may be closed by its target at any moment. */
+const EARLY_MS = 1000;
 
 /** Rejects with a refusal, which has been logged. */
 async function lineFor({ client, visit, clock, kept }: Exchange, route: HttpRoute): Promise<Line> {
   const { gate } = visit;
-  const known = route.isTls ? kept.take(keyOf(route)) : undefined;
-  if (known) {
+  const known = route.isTls ? await kept.take(lineKey(route.host, route.ask.port)) : undefined;
+  if (known && (known.isReused || clock.monotonic() - known.openedAt < EARLY_MS)) {
     gate.again(known.opened.passage, route.ask);
     return known;
   }
+  if (known) closeLine(known);
   const opened = await gate.open(route.ask, client);
   const stream = route.isTls ? await secure(opened, route.host, gate, clock) : opened.upstream;
-  return { opened, stream, isReused: false };
+  return { opened, stream, isReused: false, openedAt: clock.monotonic() };
 }
 
 /** A connection by TLS serves further requests of this program's connection, any other one request. */
@@ -103,7 +105,7 @@ function finish(
 ): void {
   if (!route.isTls || !isKept || line.stream.destroyed) return void line.opened.upstream.destroy();
   line.opened.passage.pause();
-  kept.keep(keyOf(route), line);
+  kept.keep(lineKey(route.host, route.ask.port), { ...line, isReused: true });
 }
 
 /** Throws a refusal. */

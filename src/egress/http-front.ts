@@ -5,12 +5,12 @@ import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../domain/ports.ts';
 import { farewell } from './farewell.ts';
 import { exchange } from './http-exchange.ts';
-import { KeptLine } from './kept-line.ts';
+import { type EarlyLine, KeptLine } from './kept-line.ts';
 import { lead } from './lead.ts';
 import type { Ask } from './passage.ts';
 import { REASON_HEADER, refusalBytes, refusalOf, sentenceOf, statusOf } from './refusal.ts';
 import { readAuthority } from './target.ts';
-import type { Visit } from './visit.ts';
+import type { HttpReader, Visit } from './visit.ts';
 
 const MAX_HEAD_BYTES = 32 * 1024;
 /** Requests of one connection that wait for the one before them. */
@@ -25,7 +25,7 @@ interface Seat {
   last: Promise<void>;
 }
 
-export class HttpFront {
+export class HttpFront implements HttpReader {
   readonly clock: Clock;
   readonly #server: Server;
   readonly #seats = new WeakMap<Duplex, Seat>();
@@ -42,10 +42,10 @@ export class HttpFront {
     this.#server.on('clientError', (error, client) => this.#unreadable(error, client));
   }
 
-  /** Reads requests of a program until it ends; the first must come within `firstMs`. */
-  serve(client: Duplex, visit: Visit, firstMs: number): void {
+  serve(client: Duplex, visit: Visit, firstMs: number, early?: EarlyLine): void {
     const timer = this.clock.after(firstMs, () => client.destroy());
     const kept = new KeptLine();
+    if (early) kept.expect(early);
     const seat: Seat = { visit, kept, timer, running: 0, last: Promise.resolve() };
     this.#seats.set(client, seat);
     client.once('close', () => {

@@ -1,5 +1,5 @@
-// The connection to a target that a program's connection used last, open for its next request. It is never shared: one program's
-// connection has one.
+// The connection to a target that a program's connection used last, or that is opened for its first request: open for its next one. It
+// is never shared: one program's connection has one.
 import type { Duplex } from 'node:stream';
 import type { Opened } from './tunnel.ts';
 
@@ -9,21 +9,59 @@ export interface Line {
   readonly stream: Duplex;
   /** It has served a request before: the target may have closed it meanwhile. */
   readonly isReused: boolean;
+  /** Monotonic ms. */
+  readonly openedAt: number;
 }
+
+/** Which requests a line can serve. `host` is canonical. */
+export const lineKey = (host: string, port: number): string => `${host}:${port}`;
+
+/** A connection that is opened before the request that it is for has come. */
+export interface EarlyLine {
+  readonly key: string;
+  readonly line: Promise<Line>;
+}
+
+export const closeLine = ({ opened, stream }: Line): void => {
+  stream.destroy();
+  opened.upstream.destroy();
+};
 
 export class KeptLine {
   #kept: { key: string; line: Line; drop: () => void } | undefined;
+  #early: EarlyLine | undefined;
   #isClosed = false;
 
-  /** Undefined where there is none for `key`; one for another target is closed. */
-  take(key: string): Line | undefined {
+  /** Owns the line, from when it is there. */
+  expect(early: EarlyLine): void {
+    this.#early = early;
+    const came = (line: Line) => {
+      if (this.#early !== early) return;
+      this.#early = undefined;
+      this.keep(early.key, line);
+    };
+    early.line.then(came, () => undefined);
+  }
+
+  /**
+   * Undefined where there is none for `key`; one for another target is closed. Rejects with the refusal of the one that was opened
+   * for `key`.
+   */
+  async take(key: string): Promise<Line | undefined> {
+    const early = this.#early;
+    this.#early = undefined;
+    if (early?.key === key) return early.line;
+    early?.line.then(closeLine, () => undefined);
+    return this.#taken(key);
+  }
+
+  #taken(key: string): Line | undefined {
     const kept = this.#kept;
     this.#kept = undefined;
     if (!kept) return undefined;
     const { line, drop } = kept;
     line.stream.off('data', drop).off('end', drop);
-    if (kept.key === key && !line.stream.destroyed && line.opened.passage.isOpen)
-      return { ...line, isReused: true };
+    if (kept.key === key && !line.stream.destroyed && line.opened.passage.isOpen) return line;
     line.stream.destroy();
     return undefined;
   }
@@ -32,8 +70,7 @@ export class KeptLine {
   keep(key: string, line: Line): void {
     const drop = () => {
       if (this.#kept?.line === line) this.#kept = undefined;
-      line.stream.destroy();
-      line.opened.upstream.destroy();
+      closeLine(line);
     };
     this.#kept?.drop();
     if (this.#isClosed) return void drop();
@@ -44,6 +81,8 @@ export class KeptLine {
   /** Closes what is kept, now and later. */
   close(): void {
     this.#isClosed = true;
+    this.#early?.line.then(closeLine, () => undefined);
+    this.#early = undefined;
     this.#kept?.drop();
   }
 }

@@ -6,7 +6,9 @@ import type { Clock } from '../domain/ports.ts';
 import { textOf, wantedOf } from './decide.ts';
 import type { AppliedEgress, EgressAuthority } from './egress.ts';
 import { endTls } from './intercept.ts';
+import { closeLine, type Line, lineKey } from './kept-line.ts';
 import type { Ask } from './passage.ts';
+import { secure } from './secure.ts';
 import { tunnel } from './tunnel.ts';
 import type { FrontGate, HttpReader, Visit } from './visit.ts';
 
@@ -53,12 +55,31 @@ async function intercept(
   { http, clock, visit, ask, firstMs }: Omit<Lead, 'agreed'>,
 ): Promise<void> {
   const { gate } = visit;
+  const host = hostOf(ask);
+  const line = openEarly(client, host, { ask, gate, clock });
+  // Whoever takes the line gets its refusal.
+  line.catch(() => undefined);
   try {
-    const inside = await endTls(client, hostOf(ask), gate.authority as EgressAuthority, clock);
-    http.serve(inside, { ...visit, fixed: { ...ask, isTls: true } }, firstMs);
+    const inside = await endTls(client, host, gate.authority as EgressAuthority, clock);
+    http.serve(inside, { ...visit, fixed: { ...ask, isTls: true } }, firstMs, {
+      key: lineKey(host, ask.port),
+      line,
+    });
   } catch (error) {
+    line.then(closeLine, () => undefined);
     gate.refuse(ask, client, error);
   }
+}
+
+/** The handshakes with the program and with its target run side by side. */
+async function openEarly(
+  client: Duplex,
+  host: string,
+  { ask, gate, clock }: { ask: Ask; gate: FrontGate; clock: Clock },
+): Promise<Line> {
+  const opened = await gate.openEarly(ask, client);
+  const stream = await secure(opened, host, gate, clock);
+  return { opened, stream, isReused: false, openedAt: clock.monotonic() };
 }
 
 function isIntercepted(ask: Ask, { policy, authority }: FrontGate): boolean {

@@ -33,8 +33,10 @@ export interface PassageDeps {
   pass(direction: Direction, bytes: number): number;
   /** A request is over, and the connection is not. */
   requested(passage: Passage): void;
-  /** Once, when it is over; `isIdle`: with no request since the last one that was over. */
-  ended(passage: Passage, isIdle: boolean): void;
+  /** It is opened for a request that is still to come. */
+  readonly isEarly?: boolean | undefined;
+  /** Once, when it is over; `isSilent`: no request was running, and nothing failed while the program was there. */
+  ended(passage: Passage, isSilent: boolean): void;
 }
 
 export class Passage {
@@ -47,8 +49,8 @@ export class Passage {
   readonly #client: Duplex;
   #startedAt: number;
   readonly #bytes: Record<Direction, number> = { sent: 0, received: 0 };
-  /** A request has ended, and its line is written. */
-  #isBetween = false;
+  /** The last request has ended, and its line is written, or the first one has not come. */
+  #isBetween: boolean;
   /** The host, and a server name of TLS beside it. */
   readonly #wanted: Wanted[] = [];
   #verdict: { reason: EgressReason; rule?: string | undefined; layer?: EgressDecision['layer'] | undefined };
@@ -61,6 +63,7 @@ export class Passage {
     this.ask = ask;
     this.#client = client;
     this.#deps = deps;
+    this.#isBetween = deps.isEarly === true;
     this.#startedAt = deps.clock.monotonic();
     this.#verdict = { reason: 'unreachable' };
     client.once('close', this.#gone);
@@ -128,7 +131,7 @@ export class Passage {
     this.status = undefined;
   }
 
-  /** Begins a further request to the same target. Throws a refusal. */
+  /** Begins a further request, or the one that it was opened for. Throws a refusal. */
   again(ask: Ask, policy: AppliedEgress): void {
     if (this.#isEnded) throw new EgressRefusal(this.#verdict.reason);
     this.ask = ask;
@@ -233,6 +236,7 @@ export class Passage {
     this.#isEnded = true;
     this.#watch?.stop();
     this.#client.off('close', this.#gone);
-    this.#deps.ended(this, this.#isBetween);
+    const isFailure = decisionOf(this.#verdict.reason) !== 'allowed' && !this.#client.destroyed;
+    this.#deps.ended(this, this.#isBetween && !isFailure);
   }
 }

@@ -1,6 +1,7 @@
 // What the readers of the proxy port need of the gate, and what they know of one connection to it.
 import type { Duplex } from 'node:stream';
 import type { AppliedEgress, EgressAuthority } from './egress.ts';
+import type { EarlyLine } from './kept-line.ts';
 import type { Ask, Passage } from './passage.ts';
 import type { EgressRefusal } from './refusal.ts';
 import type { HttpTarget } from './target.ts';
@@ -11,6 +12,8 @@ export interface FrontGate {
   readonly policy: AppliedEgress;
   /** Decides and connects. Rejects with a refusal, which has been logged. */
   open(ask: Ask, client: Duplex): Promise<Opened>;
+  /** The same for a request that is still to come, which `again` begins. Nothing is logged unless it fails. */
+  openEarly(ask: Ask, client: Duplex): Promise<Opened>;
   /** Decides a further request on an open connection, and counts it. Throws a refusal. */
   again(passage: Passage, ask: Ask): void;
   /** Decides without connecting. Rejects with a refusal, which has been logged. */
@@ -28,8 +31,11 @@ export interface FrontGate {
 
 /** Reads requests of programs. */
 export interface HttpReader {
-  /** Reads requests of a program until it ends; the first must come within `firstMs`. */
-  serve(client: Duplex, visit: Visit, firstMs: number): void;
+  /**
+   * Reads requests of a program until it ends; the first must come within `firstMs`. `early` is being opened for it; the reader
+   * owns it.
+   */
+  serve(client: Duplex, visit: Visit, firstMs: number, early?: EarlyLine): void;
 }
 
 export interface Visit {

@@ -281,3 +281,43 @@ it('sets the header on plain HTTP only where the credential says so', async () =
   }
   expect(seen.map(authorization)).toEqual([[], [`Bearer ${SECRET}`]]);
 });
+
+it('connects while the program is still at its handshake, and logs requests only', async () => {
+  const made = await side();
+  const socket = await inside(made);
+  await until('the connection', () => made.target.connections() === 1 || undefined);
+  expect(made.gate.counters).toMatchObject({ allowed: 0, open: 1 });
+  await ask(socket, toHost('/v1'));
+  expect(made.target.connections()).toBe(1);
+  const silent = await inside(made);
+  await until('the next', () => made.target.connections() === 2 || undefined);
+  silent.destroy();
+  socket.destroy();
+  await until('the end', () => made.gate.counters.open === 0 || undefined);
+  expect(made.gate.log()).toMatchObject([{ path: '/v1' }]);
+  expect(made.gate.counters).toMatchObject({ allowed: 1, failed: 0, denied: 0 });
+});
+
+it('connects again for a request that came late', async () => {
+  const clock = realClock();
+  let later = 0;
+  const deps = {
+    roots: [world.certificate],
+    clock: { ...clock, monotonic: () => clock.monotonic() + later },
+  };
+  const made = await side({}, { deps });
+  const socket = await inside(made);
+  await until('the connection', () => made.target.connections() === 1 || undefined);
+  later = 1000;
+  expect((await ask(socket, toHost('/late', { method: 'POST' }), 'body')).status).toBe(200);
+  expect(made.target.connections()).toBe(2);
+  expect(made.gate.counters.open).toBeLessThan(2);
+});
+
+it('answers why the connection for the first request failed', async () => {
+  const made = await side({}, { deps: {} });
+  const answer = await ask(await inside(made), toHost('/'));
+  expect(answer).toMatchObject({ status: 502, headers: { 'x-svc-egress': 'tls_failed' } });
+  expect(made.target.seen).toEqual([]);
+  expect(made.gate.log()).toMatchObject([{ decision: 'failed', reason: 'tls_failed' }]);
+});
