@@ -4,7 +4,7 @@ import { admissionOf, LIMITS } from './admissions.ts';
 import { openStoreOver } from './postgres.ts';
 
 /** Callers, whose admissions the store joins. */
-const AT_ONCE = 4;
+const AT_ONCE = 8;
 
 const store = await openStoreOver(process.argv[2] ?? '');
 

@@ -68,7 +68,7 @@ async function admissionRow(
       );
     await measure({
       id: 'P40-admissions',
-      name: `an admission of ${ADMISSIONS} by ${PROCESSES} processes with a cap for all, against the commit of a row`,
+      name: `an admission of ${ADMISSIONS} by ${PROCESSES} processes of 8 callers with a cap for all, against the commit of a row`,
       // 0.8 admissions in the time of a commit.
       target: 1 / 0.8,
       pairs: 30,
