@@ -5,19 +5,27 @@ import { ServiceError } from '../domain/errors.ts';
 import { packageRoot } from '../host/package-root.ts';
 import { ERROR_CODES } from '../schema/error.ts';
 
-const FOLDERS = ['docs', 'docs/lint'];
+const FOLDERS = { docs: 'docs', lint: 'docs/lint' } as const;
+/** Pages of the documents, and of the lint rules. */
+export type PageKind = keyof typeof FOLDERS;
 
-const namesIn = (folder: string) =>
-  readdirSync(join(packageRoot(), folder))
+/** Names of pages. */
+export const pagesIn = (kind: PageKind): string[] =>
+  readdirSync(join(packageRoot(), FOLDERS[kind]))
     .filter((name) => name.endsWith('.md'))
     .map((name) => name.slice(0, -'.md'.length));
 
 /** The page with this name. Throws `not_found` with the names of all pages. */
 export function readPage(name: string): string {
-  const folder = FOLDERS.find((folder) => namesIn(folder).includes(name));
-  if (folder !== undefined) return readFileSync(join(packageRoot(), folder, `${name}.md`), 'utf8');
+  return pageIn(pagesIn('lint').includes(name) ? 'lint' : 'docs', name);
+}
+
+/** The same among pages of one kind. */
+export function pageIn(kind: PageKind, name: string): string {
+  if (pagesIn(kind).includes(name))
+    return readFileSync(join(packageRoot(), FOLDERS[kind], `${name}.md`), 'utf8');
   throw new ServiceError('not_found', 'There is no such page.', {
-    remedy: `Pages: ${namesIn('docs').join(', ')}; lint rules by their id.`,
+    remedy: `Pages: ${pagesIn('docs').join(', ')}; lint rules by their id.`,
   });
 }
 

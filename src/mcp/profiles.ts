@@ -1,4 +1,5 @@
 // The profiles of the MCP server: which tools there are, and what the model reads first.
+import { runCode } from './code-tool.ts';
 import { COMMAND_TOOLS } from './command-tools.ts';
 import { FILE_TOOLS } from './file-tools.ts';
 import { OPERATE_TOOLS } from './operate-tools.ts';
@@ -10,7 +11,7 @@ export const PROFILES = ['use', 'operate'] as const;
 export type Profile = (typeof PROFILES)[number];
 
 export const TOOLS: Record<Profile, readonly Tool[]> = {
-  use: [...SANDBOX_TOOLS, ...COMMAND_TOOLS, ...FILE_TOOLS],
+  use: [...SANDBOX_TOOLS, ...COMMAND_TOOLS, runCode, ...FILE_TOOLS],
   operate: OPERATE_TOOLS,
 };
 

@@ -3,6 +3,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../domain/ports.ts';
 import { orAfter } from '../domain/timeout.ts';
+import type { HostChecks } from './host-tools.ts';
 import type { Profile } from './profiles.ts';
 import { StdioSession } from './session.ts';
 import { toolServer } from './tool-server.ts';
@@ -16,6 +17,8 @@ export interface StdioDeps {
   sessionId: string;
   /** Leaves the sandboxes of the session until they expire. */
   keep: boolean;
+  /** For the profile `operate`. */
+  checks: HostChecks;
   /** Ends the session. */
   stop: AbortSignal;
   /** Reports a fault. Standard output belongs to the protocol. */

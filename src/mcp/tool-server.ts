@@ -9,8 +9,10 @@ import {
 import type { Client } from '../client/client.ts';
 import { asServiceError, type ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
+import { type HostChecks, hostTools } from './host-tools.ts';
 import { failureResult } from './output.ts';
 import { INSTRUCTIONS, type Profile, TOOLS } from './profiles.ts';
+import { registerPages } from './resources.ts';
 import { sandboxId } from './sandbox-tools.ts';
 import type { McpSession, Tool } from './tool.ts';
 
@@ -20,6 +22,8 @@ export interface ToolServerDeps {
   session: McpSession;
   version: string;
   clock: Pick<Clock, 'after'>;
+  /** Checks of this machine; absent over HTTP. */
+  checks?: HostChecks;
   /** Aborts when the host has disconnected. */
   signal?: AbortSignal;
   /** Called with failures that are faults of ours. */
@@ -30,12 +34,14 @@ const PROGRESS_MS = 5_000;
 
 /** One for each connection, or for each request over HTTP. */
 export function toolServer(deps: ToolServerDeps): McpServer {
-  const { profile, session, version } = deps;
+  const { profile, session, version, checks } = deps;
   const server = new McpServer(
     { name: 'svc', title: 'Sandboxes of svc', version },
     { instructions: INSTRUCTIONS[profile] },
   );
-  for (const tool of TOOLS[profile]) {
+  if (profile === 'operate') registerPages(server);
+  const more = profile === 'operate' && checks ? hostTools(checks) : [];
+  for (const tool of [...TOOLS[profile], ...more]) {
     const { name, title, description, hints: annotations } = tool;
     const inputSchema = inputOf(tool, session.hasDefault);
     server.registerTool(name, { title, description, inputSchema, annotations }, (args, context) =>

@@ -1,6 +1,7 @@
 // MCP as hosts use it: the official clients in TypeScript and Python and the inspector, the old protocol and the new one, over
 // stdio and HTTP, against a real server with keys.
 import { execFile, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -139,7 +140,7 @@ describeWith(['bwrap'], 'MCP', () => {
       const { stdout } = await run(PYTHON, program);
       const expected = {
         protocol: PROTOCOLS[mode],
-        tools: 13,
+        tools: 14,
         stdout: 'from 42\n',
         exit_code: 3,
         failure: [true, expect.stringMatching(/^not_found: /)],
@@ -159,7 +160,7 @@ describeWith(['bwrap'], 'MCP', () => {
     };
     const http = [`${server.url}/mcp`, '--transport', 'http', '--header', `X-API-Key: ${API_KEY}`];
     const { tools } = await inspect(http, '--method', 'tools/list', '--strict');
-    expect(tools).toHaveLength(13);
+    expect(tools).toHaveLength(14);
     const stdio = [
       '-e',
       `SVC_API_KEY=${API_KEY}`,
@@ -344,6 +345,60 @@ describeWith(['bwrap'], 'MCP', () => {
     expect(refused.status).toBe(403);
     const overPipe = await overStdio({ flags: ['--profile', 'operate'], key: API_KEY });
     expect(textOf(await call(overPipe, 'metrics'))).toMatch(/^forbidden: /);
+  });
+
+  it('checks its own machine and configuration over stdio only, and shows documents as resources', async () => {
+    const local = await overStdio({ flags: ['--profile', 'operate'], key: ADMIN_KEY });
+    const remote = await overHttp({ key: ADMIN_KEY, path: '/mcp/operate' });
+    const namesOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);
+    const remoteNames = await namesOf(remote);
+    expect((await namesOf(local)).filter((name) => !remoteNames.includes(name))).toEqual([
+      'doctor',
+      'lint_config',
+    ]);
+    const file = join(server.home, 'mcp.yaml');
+    const key = 'short-key-of-the-file';
+    writeFileSync(file, `auth:\n  enabled: true\n  api_key: ${key}\nserver: { prot: 1 }\n`);
+    const lint = await call(local, 'lint_config', { file, production: true });
+    expect(lint.structuredContent).toMatchObject({ findings: expect.any(Array) });
+    expect(textOf(lint)).toContain('prot');
+    expect(textOf(lint)).not.toContain(key);
+    const doctor = await call(local, 'doctor', {
+      only: ['database'],
+      config: join(server.home, 'absent.yaml'),
+    });
+    expect([doctor.isError ?? false, textOf(doctor)]).toEqual([
+      false,
+      expect.stringContaining('absent.yaml'),
+    ]);
+    expect((await call(local, 'doctor', { only: ['nothing'] })).isError).toBe(true);
+    for (const client of [local, remote]) {
+      const { resources } = await client.listResources();
+      const uris = resources.map(({ uri }) => uri);
+      expect(uris).toEqual(expect.arrayContaining(['svc://docs/keys', 'svc://lint/SVC101']));
+      const { contents } = await client.readResource({ uri: 'svc://lint/SVC101' });
+      expect(contents).toMatchObject([
+        { mimeType: 'text/markdown', text: expect.stringContaining('SVC101') },
+      ]);
+      for (const uri of ['svc://docs/..%2Fpackage', 'svc://docs/absent', 'svc://other/keys'])
+        await expect(client.readResource({ uri })).rejects.toThrow();
+    }
+  });
+
+  it('runs code that keeps its names, shows its error, and says what python needs', async () => {
+    const client = await overStdio();
+    const bash = (code: string) => call(client, 'run_code', { language: 'bash', code });
+    await bash('kept=here');
+    const second = await bash('echo "$kept"; echo bad >&2');
+    expect(second.structuredContent).toMatchObject({ state: 'done', stdout: 'here\n', stderr: 'bad\n' });
+    const script = await call(client, 'run_code', { language: 'javascript', code: 'const a = 20; a + 1' });
+    expect(script.structuredContent).toMatchObject({ results: ['21'] });
+    const thrown = await call(client, 'run_code', { language: 'javascript', code: 'nowhere()' });
+    expect(thrown.structuredContent).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('nowhere'),
+    });
+    expect((await bash('seq 1 100000')).structuredContent?.stdout).toContain('characters are not shown');
   });
 
   it('ends the call of a key that is revoked', async () => {
