@@ -34,6 +34,8 @@ const SCREENS = [
   ['images', 'Images', 'images'],
   ['events', 'Events', 'events'],
   ['egress', 'Egress', 'egress'],
+  ['usage', 'Usage', 'usage'],
+  ['usage?owner=ann', 'Usage', 'usage-owner'],
   ['owners', 'Owners and quotas', 'owners'],
   ['providers', 'Providers', 'providers'],
   ['providers/userspace', 'Provider userspace', 'provider'],
@@ -46,7 +48,7 @@ const SCREENS = [
   ['../docs', 'API explorer', 'explorer'],
   ['no-such-screen', 'No such screen', 'not-found'],
 ] as const;
-const TABS = ['Overview', 'Terminal', 'Files', 'Logs', 'Commands', 'Ports', 'Egress'];
+const TABS = ['Overview', 'Terminal', 'Files', 'Logs', 'Commands', 'Ports', 'Egress', 'Usage'];
 
 describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
   let server: TestServer;
@@ -215,6 +217,27 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
       'the row is gone',
       async () => !(await console.page.evaluate<string>('document.body.innerText')).includes(id),
     );
+    await clean(console);
+  });
+
+  it('finds the sandbox that burns a processor, and what its owner has used', async () => {
+    const burner = ids[2]!;
+    const exec = await client.execs.detach(burner, { command: 'while :; do :; done' });
+    const console = await enter();
+    await console.visit('usage', 'Usage');
+    const first = 'document.querySelector(\'[aria-label="Sandboxes that use most"] [data-key]\')';
+    const row = (part: string) => console.page.evaluate<string | undefined>(`${first}?.${part}`);
+    await until('it is the first', async () => (await row('dataset.key')) === burner);
+    await until('its use is shown', async () => /\d %/.test((await row('innerText')) ?? ''));
+    await picture(console, 'usage');
+    await console.visit(`sandboxes/${burner}?tab=usage`, burner);
+    await console.shows('at most');
+    await picture(console, 'sandbox-usage');
+    await client.execs.signal(burner, exec, 'SIGKILL');
+    await console.visit('usage?owner=bob', 'Usage');
+    await console.shows('bob in 20');
+    await console.click('CSV by day');
+    await console.click('CSV by sandbox');
     await clean(console);
   });
 

@@ -42,6 +42,7 @@ export const SCREENS: readonly ScreenEntry[] = [
   lazy('images', 'Images', async () => (await import('../screens/images.tsx')).Images),
   lazy('events', 'Events', async () => (await import('../screens/events.tsx')).Events),
   lazy('egress', 'Egress', async () => (await import('../screens/egress.tsx')).EgressScreen),
+  lazy('usage', 'Usage', async () => (await import('../screens/usage.tsx')).Usage),
   lazy('owners', 'Owners and quotas', async () => (await import('../screens/owners.tsx')).Owners),
   lazy('providers', 'Providers', async () => (await import('../screens/providers.tsx')).Providers),
   lazy('workers', 'Workers', async () => (await import('../screens/workers.tsx')).Workers),

@@ -16,6 +16,7 @@ import { Files } from './files.tsx';
 import { Logs } from './logs.tsx';
 import { Ports } from './ports.tsx';
 import { Timeline } from './timeline.tsx';
+import { SandboxUsageTab } from './usage.tsx';
 
 export interface TabProps {
   id: string;
@@ -30,6 +31,7 @@ const TABS: readonly { id: string; title: string; tab: ComponentType<TabProps>; 
   { id: 'commands', title: 'Commands', tab: Commands, alive: true },
   { id: 'ports', title: 'Ports', tab: Ports, alive: true },
   { id: 'egress', title: 'Egress', tab: SandboxEgress, alive: true },
+  { id: 'usage', title: 'Usage', tab: SandboxUsageTab },
 ];
 
 export function SandboxScreen({ rest }: { rest: string }): JSX.Element {
