@@ -18,6 +18,8 @@ struct serve_options {
 	uint64_t ring_budget;       /* bytes for the kept output of all detached execs: min(8 MiB, memory/16) */
 	uint64_t life_ms;           /* the agent ends the sandbox after this time; 0: never by itself */
 	bool ignores_owners;        /* commands believe that they may change owners and identities: see exec/ignore-owners.c */
+	const char *host_path;      /* socket on which the host may listen, or NULL */
+	uint8_t nonce[SECRET_SIZE]; /* for the first connection to it */
 	bool is_traced;             /* the agent runs under a tracer that reads its memory */
 };
 

@@ -22,10 +22,11 @@
 static const char help[] =
 	"svc-agent " SVC_BUILD ": the first process of a sandbox\n"
 	"\n"
-	"  svc-agent serve --settings-fd N [--workdir PATH]\n"
+	"  svc-agent serve [--dial PATH] --settings-fd N [--workdir PATH]\n"
 	"      Serves on standard input and output. Descriptor N gives 16 bytes of secret (none of them\n"
 	"      zero) and the bytes for kept output as a 64-bit little-endian number; frames may follow\n"
-	"      them when it is standard input.\n"
+	"      them when it is standard input. With --dial, which comes first, 16 bytes of a nonce follow\n"
+	"      the number, and the agent connects to that Unix socket and sends the nonce.\n"
 	"  svc-agent serve --listen PATH --secret-hex HEX [--workdir PATH]\n"
 	"      For tests and development: serves a Unix socket; every user of the machine can read the secret.\n"
 	"  svc-agent launcher  Starts sandboxes for the server; requests on standard input.\n"
@@ -49,14 +50,15 @@ static bool is_secret(const uint8_t secret[SECRET_SIZE])
 
 static int read_settings(struct serve_options *options, const char *number)
 {
-	uint8_t bytes[SETTINGS_SIZE];
+	uint8_t bytes[SETTINGS_SIZE + sizeof(options->nonce)];
+	size_t wanted = options->host_path ? sizeof(bytes) : SETTINGS_SIZE;
 	size_t size = 0;
 	ssize_t got = 1;
 	int fd = atoi(number);
 	struct reader reader = reader_of(bytes + SECRET_SIZE, 8);
 
-	while (size < sizeof(bytes) && got > 0) {
-		got = read(fd, bytes + size, sizeof(bytes) - size);
+	while (size < wanted && got > 0) {
+		got = read(fd, bytes + size, wanted - size);
 		size += got > 0 ? (size_t)got : 0;
 	}
 	/* Standard input stays the transport. */
@@ -64,8 +66,10 @@ static int read_settings(struct serve_options *options, const char *number)
 		close(fd);
 	memcpy(options->secret, bytes, SECRET_SIZE);
 	options->ring_budget = read_u64(&reader);
+	if (options->host_path)
+		memcpy(options->nonce, bytes + SETTINGS_SIZE, sizeof(options->nonce));
 	explicit_bzero(bytes, sizeof(bytes));
-	return size == sizeof(bytes) ? 0 : -1;
+	return size == wanted ? 0 : -1;
 }
 
 static int read_hex(uint8_t secret[SECRET_SIZE], const char *text)
@@ -104,6 +108,10 @@ static int take_option(struct serve_options *options, const char *name, const ch
 {
 	if (strcmp(name, "--workdir") == 0) {
 		options->workdir = value;
+		return 0;
+	}
+	if (strcmp(name, "--dial") == 0) {
+		options->host_path = value;
 		return 0;
 	}
 	if (strcmp(name, "--settings-fd") == 0)

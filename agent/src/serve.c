@@ -21,6 +21,7 @@
 #include "exec/deadline.h"
 #include "exec/execs.h"
 #include "files/files.h"
+#include "wire/dial.h"
 #include "wire/link.h"
 #include "wire/session.h"
 
@@ -91,7 +92,11 @@ static int prepare(struct serve_options *options)
 	output_rings_init(options->ring_budget);
 	if (deadline_init(options->life_ms))
 		return -1;
-	return link_open(options);
+	if (link_open(options))
+		return -1;
+	/* Before anything is read: what answers on the standard streams has tried this. */
+	dial_first(options);
+	return 0;
 }
 
 int serve(struct serve_options *options)

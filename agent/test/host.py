@@ -18,6 +18,7 @@ HELLO, PART, OPEN, DATA, EOF, CREDIT, CANCEL, CALL = range(1, 9)
 WELCOME, RESULT, ERROR, STARTED = 16, 17, 18, 19
 EXEC, ATTACH, READ, WRITE, LIST, GLOB, EXECS, CONNECT, CONSOLE, ACCEPT = range(1, 11)
 PING, STAT, MKDIR, MOVE, CHMOD, REMOVE, SIGNAL, RESIZE, SEED, SHUTDOWN, ENTER, LEAVE, GATE = range(1, 14)
+DIAL = 15
 DEADLINE = 18
 NO_END = 2**64 - 1
 FOR_USER = 0x80
@@ -250,7 +251,8 @@ class Session:
 class Agent:
     """One svc-agent, on a socket of a folder of its own or on its standard descriptors."""
 
-    def __init__(self, stdio=False, prefix=(), workdir=None):
+    def __init__(self, stdio=False, prefix=(), workdir=None, dials=None, nonce=b""):
+        self.dials, self.nonce = dials, nonce
         self.binary = os.environ.get("AGENT", os.path.join(os.path.dirname(__file__), "../build/svc-agent"))
         self.folder = tempfile.TemporaryDirectory(prefix="svc-agent-")
         self.workdir = workdir or os.path.join(self.folder.name, "work")
@@ -271,8 +273,9 @@ class Agent:
                 time.sleep(0.005)
             return
         settings, settings_in = os.pipe()
-        os.write(settings_in, SECRET + struct.pack("<Q", 1 << 23))
+        os.write(settings_in, SECRET + struct.pack("<Q", 1 << 23) + self.nonce)
         os.close(settings_in)
+        command += ["--dial", self.dials] if self.dials else []
         command += ["--settings-fd", str(settings)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, pass_fds=[settings], bufsize=0)

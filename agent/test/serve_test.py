@@ -7,13 +7,14 @@ import random
 import signal
 import socket
 import struct
+import tempfile
 import threading
 import time
 import unittest
 
 from host import (
-    ACCEPT, ATTACH, CALL, CANCEL, CONNECT, CONSOLE, CREDIT, DATA, DEADLINE, DETACH, EOF, EXEC, FIRST_CREDIT, GATE, KEYED, NO_END, OPEN, PART, PING, PTY, READ,
-    RESIZE, SECRET, SEED, SHUTDOWN, SIGNAL, STARTED, STAT, STDIN, WRITE, Agent, Lost, exec_args, frame, opening, text)
+    ACCEPT, ATTACH, CALL, CANCEL, CONNECT, CONSOLE, CREDIT, DATA, DEADLINE, DETACH, DIAL, EOF, EXEC, FIRST_CREDIT, GATE, KEYED, NO_END, OPEN, PART, PING, PTY, READ,
+    RESIZE, SECRET, SEED, SHUTDOWN, SIGNAL, STARTED, STAT, STDIN, WRITE, Agent, Lost, Session, exec_args, frame, opening, text)
 
 
 def alive(marker):
@@ -915,6 +916,80 @@ class Lasting(Case):
             ticks = sum(map(int, file.read().split(") ")[1].split()[11:13]))
         self.assertIsNone(other.process.poll())
         self.assertLess(ticks, 20)
+
+
+class Dialled(unittest.TestCase):
+    """Standard streams, and a socket of the host to which the agent connects."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="svc-host-")
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "s")
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(self.listener.close)
+        self.listener.settimeout(10)
+        self.listener.bind(self.path)
+        self.listener.listen(4)
+
+    def agent(self, nonce=b"n" * 16):
+        agent = Agent(stdio=True, dials=self.path, nonce=nonce)
+        self.addCleanup(agent.stop)
+        return agent
+
+    def accepted(self, nonce):
+        conn, _ = self.listener.accept()
+        conn.settimeout(10)
+        self.addCleanup(conn.close)
+        self.assertEqual(conn.recv(16, socket.MSG_WAITALL), nonce)
+        return conn
+
+    def over(self, conn):
+        session = Session(conn.fileno(), conn.fileno(), conn)
+        self.addCleanup(session.close)
+        return session
+
+    def test_it_connects_at_its_start_and_the_session_moves_both_ways(self):
+        agent = self.agent()
+        over = self.over(self.accepted(b"n" * 16))
+        self.assertEqual(over.sh("echo over").out, b"over\n")
+        standard = agent.session()
+        self.assertEqual(standard.sh("echo standard").out, b"standard\n")
+        with self.assertRaises(Lost):
+            over.call(PING)
+        self.assertEqual(standard.call(DIAL, text(b"m" * 16)).last, (17, b""))
+        again = self.over(self.accepted(b"m" * 16))
+        self.assertEqual(again.sh("echo again").out, b"again\n")
+        again.close()
+        self.assertEqual(agent.session().sh("echo back").out, b"back\n")
+
+    def test_nobody_listens(self):
+        self.listener.close()
+        agent = self.agent()
+        session = agent.session()
+        self.assertEqual(session.call(DIAL, text(b"m" * 16)).errno, errno.ECONNREFUSED)
+        os.unlink(self.path)
+        self.assertEqual(session.call(DIAL, text(b"m" * 16)).errno, errno.ENOENT)
+        self.assertEqual(session.sh("echo up").out, b"up\n")
+        self.assertIn(b"cannot connect to the host's socket", agent.said().encode())
+
+    def test_malformed(self):
+        self.agent()
+        session = self.over(self.accepted(b"n" * 16))
+        for wrong in (b"", text(b"m" * 15), text(b"m" * 17), text(b"m" * 16) + b"x"):
+            self.assertEqual(session.call(DIAL, wrong).errno, errno.EINVAL)
+        self.assertEqual(session.call(DIAL | 0x80, struct.pack("<I", 20000) + text(b"m" * 16)).errno, errno.EPERM)
+        other = Agent(stdio=True)
+        self.addCleanup(other.stop)
+        self.assertEqual(other.session().call(DIAL, text(b"m" * 16)).errno, errno.ENOENT)
+
+    def test_a_host_that_asks_often_leaves_the_standard_streams(self):
+        agent = self.agent()
+        session = self.over(self.accepted(b"n" * 16))
+        waiting = []
+        for number in range(8):
+            self.assertEqual(session.call(DIAL, text(bytes([65 + number]) * 16)).last, (17, b""))
+            waiting.append(self.accepted(bytes([65 + number]) * 16))
+        self.assertEqual(agent.session().sh("echo standard").out, b"standard\n")
 
 
 class First(Case):

@@ -262,4 +262,9 @@ export type AgentIo = SandboxIo &
   Required<Pick<SandboxIo, 'as' | 'relay'>> & {
     /** What could not be done of it. */
     seed(order: SeedOrder, signal?: AbortSignal): Promise<SeedPart[]>;
+    /**
+     * Makes the agent connect to the socket that it was started with and send `nonce` there, 16 bytes, so that another session
+     * can be opened. Rejects within 5 s where it cannot. Absent without such a socket.
+     */
+    dial?(nonce: Buffer, signal?: AbortSignal): Promise<void>;
   };

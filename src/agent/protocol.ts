@@ -69,11 +69,12 @@ export const METHOD = {
   leave: 12,
   gate: 13,
   trust: 14,
+  dial: 15,
   deadline: 18,
 } as const;
 
 /** Bits of what a WELCOME announces. */
-export const CAPABILITY = { deadlines: 1, gate: 2, watch: 4, archives: 16, trust: 32 } as const;
+export const CAPABILITY = { deadlines: 1, gate: 2, watch: 4, archives: 16, trust: 32, dial: 64 } as const;
 
 /** "No end" of a deadline. */
 export const NO_END = 0xffff_ffff_ffff_ffffn;

@@ -34,10 +34,10 @@ const LOOK_MS = 5000;
 const PARTS_MAX = 2 * ARGUMENTS_MAX;
 /** They concern the entire sandbox, which belongs to its worker. */
 const WORKER_ONLY: Record<number, readonly number[]> = {
-  [TYPE.CALL]: [METHOD.seed, METHOD.shutdown, METHOD.deadline, METHOD.gate, METHOD.trust],
+  [TYPE.CALL]: [METHOD.seed, METHOD.shutdown, METHOD.deadline, METHOD.gate, METHOD.trust, METHOD.dial],
   [TYPE.OPEN]: [KIND.accept],
 };
-const NOT_FOR_HOSTS = CAPABILITY.deadlines | CAPABILITY.gate | CAPABILITY.trust;
+const NOT_FOR_HOSTS = CAPABILITY.deadlines | CAPABILITY.gate | CAPABILITY.trust | CAPABILITY.dial;
 
 export interface RelayLinkDeps {
   stream: Duplex;

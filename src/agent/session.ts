@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
 import type { Logger } from '../domain/ports.ts';
+import { dialHost } from './dial.ts';
 import { AgentFault, sandboxLost } from './fault.ts';
 import { FrameParser } from './frame.ts';
 import { FrameWriter } from './frame-writer.ts';
@@ -34,6 +35,7 @@ export async function openSession(deps: SessionDeps, signal?: AbortSignal): Prom
     ...sandboxIo(requests, capabilities),
     as: (user) => userIo(requests, user, { closed, capabilities }),
     ...(capabilities & CAPABILITY.gate && { gate: sandboxGate(requests, capabilities) }),
+    ...(capabilities & CAPABILITY.dial && { dial: (nonce, signal) => dialHost(requests, nonce, signal) }),
     seed: (order, signal) => seedGuest(requests, order, signal),
     relay: (stream, draining) => session.relay.serve(stream, draining),
     close: () => session.close(),

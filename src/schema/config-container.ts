@@ -27,6 +27,11 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
   runtime: text('', "Runtime of the engine, for example runsc; empty uses the engine's default.", {
     pattern: '^[A-Za-z0-9._/-]{0,128}$',
   }),
+  link: choice(
+    ['auto', 'attach'],
+    'auto',
+    "How the server reaches into a container: auto adds a socket in a read-only mount of an empty folder, where engine and runtime permit it, which makes commands and files faster; attach uses only the engine's streams.",
+  ),
   network_mode: text(
     'svc',
     'Network of sandboxes: svc (a dedicated bridge on which they cannot reach each other), none, or the name of a network.',

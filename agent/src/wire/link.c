@@ -68,12 +68,12 @@ static void limit_hunting(void)
 
 	for (struct conn *conn = conns; conn; conn = next) {
 		next = conn->next;
-		if (conn->stage != OPEN && ++resyncing > RESYNCING_MAX)
+		if (!conn->is_lasting && conn->stage != OPEN && ++resyncing > RESYNCING_MAX)
 			conn_close(conn, "");
 	}
 }
 
-/* The previous session's connection is closed with it; a permanent stream is the same one. */
+/* The previous session's connection is closed with it; a permanent stream waits for the next session. */
 static bool begin_session(struct conn *conn, const struct frame *hello)
 {
 	struct conn *old = session_conn();
@@ -83,7 +83,9 @@ static bool begin_session(struct conn *conn, const struct frame *hello)
 	conn->stage = OPEN;
 	if (!conn->is_lasting)
 		timer_stop(&conn->timer);
-	if (old && old != conn)
+	if (old && old != conn && old->is_lasting)
+		resync_again(old);
+	else if (old && old != conn)
 		conn_close(old, "");
 	return true;
 }
@@ -231,18 +233,24 @@ static short want_accept(struct watch *watch)
 	return POLLIN;
 }
 
+int link_add(int fd)
+{
+	struct conn *conn = conn_add(fd, fd);
+
+	if (!conn)
+		return -1;
+	resync_again(conn);
+	limit_hunting();
+	return 0;
+}
+
 static void accept_ready(struct watch *watch, short events)
 {
 	int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct conn *conn = fd < 0 ? NULL : conn_add(fd, fd);
 
 	(void)events;
-	if (!conn) {
+	if (fd >= 0 && link_add(fd))
 		close_end(&fd);
-		return;
-	}
-	resync_again(conn);
-	limit_hunting();
 }
 
 static int open_lasting(const struct serve_options *options)

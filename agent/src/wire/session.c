@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/pipe-room.h"
 #include "version.h"
+#include "wire/dial.h"
 #include "wire/queue.h"
 #include "wire/stream.h"
 
@@ -48,7 +49,7 @@ static void welcome(const uint8_t *nonce)
 	write_str(&writer, SVC_BUILD, strlen(SVC_BUILD));
 	memcpy(writer.at, session.boot, sizeof(session.boot));
 	writer.at += sizeof(session.boot);
-	write_number(&writer, CAPABILITIES, 4);
+	write_number(&writer, CAPABILITIES | (dial_is_possible() ? CAPABLE_DIAL : 0), 4);
 	session_send(FRAME_WELCOME, 0, payload, (size_t)(writer.at - payload));
 }
 

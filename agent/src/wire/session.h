@@ -19,6 +19,8 @@
 #define CAPABLE_ARCHIVES 16
 /* It has the call `trust`. */
 #define CAPABLE_TRUST 32
+/* It has the call `dial`, where it was started with a path of the host's socket. */
+#define CAPABLE_DIAL 64
 #define CAPABILITIES \
 	(CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH | CAPABLE_ARCHIVES | CAPABLE_TRUST)
 

@@ -2,78 +2,33 @@
 // engine's frames (u8 stream, 3 zeros, u32 length big endian, bytes), standard error through a callback. Contents are
 // hostile: frames of any length are passed on in pieces, so memory is bounded.
 import type { Socket } from 'node:net';
-import { Duplex } from 'node:stream';
+import { SocketStream } from './socket-stream.ts';
 
 const HEAD = 8;
 const STDOUT = 1;
 const STDERR = 2;
-const READ_AHEAD = 64 * 1024;
 
-export class AttachedStream extends Duplex {
-  readonly #socket: Socket;
+export class AttachedStream extends SocketStream {
   readonly #onStderr: (bytes: Buffer) => void;
-  readonly #endReason: () => Promise<Error | undefined>;
   readonly #head = Buffer.alloc(HEAD);
   #headHave = 0;
   #stream = 0;
   #left = 0;
 
-  /** Takes over the socket. The stream fails with what `endReason` gives when the socket ends, or ends without one. */
+  /** As SocketStream. */
   constructor(
     socket: Socket,
     onStderr: (bytes: Buffer) => void,
-    endReason: () => Promise<Error | undefined> = async () => undefined,
+    endReason?: () => Promise<Error | undefined>,
   ) {
-    super({ readableHighWaterMark: READ_AHEAD, writableHighWaterMark: READ_AHEAD });
-    this.#socket = socket;
+    super(socket, endReason);
     this.#onStderr = onStderr;
-    this.#endReason = endReason;
-    socket
-      .on('data', (chunk: Buffer) => this.#take(chunk))
-      .on('end', () => void this.#end())
-      .on('error', (error) => this.destroy(error))
-      .on('close', () => {
-        // Output before a regular end may still wait for its reader.
-        if (!socket.readableEnded) this.destroy();
-      });
   }
 
-  override _read(): void {
-    this.#socket.resume();
-  }
-
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#socket.write(chunk, done);
-  }
-
-  override _writev(
-    chunks: { chunk: Buffer; encoding: BufferEncoding }[],
-    done: (error?: Error | null) => void,
-  ): void {
-    const last = chunks.length - 1;
-    this.#socket.cork();
-    chunks.forEach(({ chunk }, index) => {
-      if (index === last) this.#socket.write(chunk, done);
-      else this.#socket.write(chunk);
-    });
-    this.#socket.uncork();
-  }
-
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#socket.destroy();
-    done(error);
-  }
-
-  async #end(): Promise<void> {
-    const reason = this.destroyed ? undefined : await this.#endReason().catch(() => undefined);
-    if (reason) this.destroy(reason);
-    else if (!this.destroyed) this.push(null);
-  }
-
-  #take(chunk: Buffer): void {
+  protected override receive(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && !this.destroyed)
-      at = this.#left === 0 ? this.#begin(chunk, at) : this.#hand(chunk, at);
+      at = this.#left === 0 ? this.#begin(chunk, at) : this.#pass(chunk, at);
   }
 
   #begin(chunk: Buffer, at: number): number {
@@ -88,11 +43,11 @@ export class AttachedStream extends Duplex {
     return at + taken;
   }
 
-  #hand(chunk: Buffer, at: number): number {
+  #pass(chunk: Buffer, at: number): number {
     const piece = chunk.subarray(at, at + this.#left);
     this.#left -= piece.length;
     if (this.#stream === STDERR) this.#onStderr(piece);
-    else if (this.#stream === STDOUT && !this.push(piece)) this.#socket.pause();
+    else if (this.#stream === STDOUT) this.hand(piece);
     return at + piece.length;
   }
 }

@@ -2,6 +2,7 @@
 import { TRUST_FOLDER } from '../../domain/egress/trust.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import type { RuntimeSpec } from '../provider.ts';
+import { LINK_FOLDER, SOCKET } from './links.ts';
 import { LABEL } from './names.ts';
 import { hostProcesses } from './runtime-kernel.ts';
 
@@ -35,6 +36,8 @@ export interface ContainerOptions {
   agentVolume: string;
   /** Name of a network, `none` or `host`. */
   network: string;
+  /** Folder of the engine's host that the agent finds the server's socket in. */
+  link?: string | undefined;
   /** Text of a profile, or a keyword of the engine; undefined for the engine's own profile. */
   seccomp?: string | undefined;
 }
@@ -52,6 +55,7 @@ export function containerBody(order: ContainerOptions): object {
     Entrypoint: [
       `${AGENT_FOLDER}/svc-agent`,
       'serve',
+      ...(order.link === undefined ? [] : ['--dial', `${LINK_FOLDER}/${SOCKET}`]),
       '--settings-fd',
       '0',
       '--workdir',
@@ -128,6 +132,7 @@ function hostConfig(order: ContainerOptions, isPool: boolean): object {
         ReadOnly: true,
         VolumeOptions: { NoCopy: true },
       },
+      ...(order.link === undefined ? [] : [linkMount(order.link)]),
     ],
     Binds: [],
     Devices: [],
@@ -138,6 +143,12 @@ function hostConfig(order: ContainerOptions, isPool: boolean): object {
     AutoRemove: false,
     Init: false,
   };
+}
+
+/** A mount of the API, unlike a bind, is refused where the folder is missing, instead of making it there. */
+function linkMount(folder: string): object {
+  const BindOptions = { Propagation: 'rprivate' };
+  return { Type: 'bind', Source: folder, Target: LINK_FOLDER, ReadOnly: true, BindOptions };
 }
 
 /** Paths and mount options. `exec` is explicit because engines default to noexec. */

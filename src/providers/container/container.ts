@@ -46,14 +46,14 @@ export function containerProvider(deps: ContainerDeps): Provider {
   };
 }
 
-function isolationOf({ config, facts }: ContainerState): Isolation {
+function isolationOf({ config, facts, links }: ContainerState): Isolation {
   const known = facts.known();
   const limits = known?.limits;
   const runtime = config.runtime || known?.default_runtime || '';
   const pids = limits?.pids === false ? 'processes not limited' : processWords(runtime, config.pids_limit);
   return {
     kernel: kernelWords(runtime),
-    filesystem: config.read_only_rootfs ? 'image: read-only' : 'image: own writable layer',
+    filesystem: `${config.read_only_rootfs ? 'image: read-only' : 'image: own writable layer'}${linkWords(links.state)}`,
     process: `container: ${pids}, no new privileges, capabilities ${config.added_caps.join(', ') || 'none'}, ${callWords(runtime, limits?.system_calls === false ? 'unconfined' : config.seccomp_profile)}`,
     network: networkWords(config.network_mode),
     memory: limits?.memory === false ? 'none' : memoryWords(runtime),
@@ -65,6 +65,12 @@ function isolationOf({ config, facts }: ContainerState): Isolation {
       ? `${config.user}: as configured`
       : "image: the image's own user, often root of the container",
   };
+}
+
+/** The server listens in that folder only while the agent connects. */
+function linkWords(state: ContainerState['links']['state']): string {
+  const hasMount = state === 'working' || state === 'not tried';
+  return hasMount ? '; an empty folder of the server, read-only' : '';
 }
 
 function networkWords(mode: string): string {

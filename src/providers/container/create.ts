@@ -7,9 +7,10 @@ import { asNotStarted, NotStarted, wrapNotStarted } from '../../domain/not-start
 import { withTimeout } from '../../domain/timeout.ts';
 import { agentLifeMs } from '../../domain/ttl.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
-import { type AttachedContainer, attachStreams, openAgentSession } from './attach.ts';
+import { type AttachedContainer, attachStreams, openAgentSession } from './agent-streams.ts';
 import { removeContainer } from './destroy.ts';
 import { EngineUnreached, refusedWith } from './engine-faults.ts';
+import { firstSession } from './linked-session.ts';
 import { type Plan, planContainer } from './plan.ts';
 import { missedAgain, PrerequisiteMissing, startFault } from './start-faults.ts';
 import type { ContainerState } from './state.ts';
@@ -27,8 +28,7 @@ export async function createRuntime(
   const first = await wrapNotStarted(planContainer(state, spec, signal), signal);
   const plan = await started({ state, plan: first, signal }).catch(async (error: unknown) => {
     if (!(error instanceof PrerequisiteMissing)) throw error;
-    state.agent.forget();
-    state.network.forget();
+    forget(state, error);
     return startedAgain(state, spec, signal).catch((again: unknown) => {
       throw missedAgain(error, again);
     });
@@ -38,14 +38,28 @@ export async function createRuntime(
   return { runtime_id: name, image, memory_mb, vcpus, warnings };
 }
 
+function forget(state: ContainerState, missing: PrerequisiteMissing): void {
+  if (missing.part === 'link') state.links.refused(missing.cause);
+  else {
+    state.agent.forget();
+    state.network.forget();
+  }
+}
+
 async function started(attempt: Attempt): Promise<Plan> {
   const { state, signal } = attempt;
   const dialled = await state.starts.run(() => orUndone(attempt, () => launched(attempt)), signal);
   // The engine has finished: the next start need not wait for this agent.
-  const io = await orUndone(attempt, () => openAgentSession(state, attempt.plan.spec, dialled, signal));
+  const io = await orUndone(attempt, () => opened(attempt, dialled));
   await orUndone(attempt, () => giveDeadline(attempt, io));
   state.parked.put(attempt.plan.name, io);
   return attempt.plan;
+}
+
+function opened({ state, plan, signal }: Attempt, attached: AttachedContainer): Promise<SandboxIo> {
+  const { name, spec, link } = plan;
+  if (!link) return openAgentSession(state, spec, attached, signal);
+  return firstSession(state, { ref: spec, name }, { link, attached }, signal);
 }
 
 /** The engine has no lifetime for containers, so the agent holds it. */
@@ -74,14 +88,16 @@ async function orUndone<T>({ state, plan, signal }: Attempt, work: () => Promise
   try {
     return await work();
   } catch (error) {
-    if (!isNothingOurs(error)) await undo(state, plan.name, signal);
+    await plan.link?.close();
+    if (error instanceof NotStarted) await state.links.remove(plan.name);
+    else if (!isConflict(error)) await undo(state, plan.name, signal);
     throw startFault(error);
   }
 }
 
-/** Whether there is no container of this attempt to remove. */
-function isNothingOurs(error: unknown): boolean {
-  return error instanceof NotStarted || (error instanceof ServiceError && error.code === 'conflict');
+/** Whether the container is another attempt's. */
+function isConflict(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'conflict';
 }
 
 /** Resolves when the container runs, with its secret sent and its streams attached. */
@@ -90,7 +106,7 @@ async function launched({ state, plan, signal }: Attempt): Promise<AttachedConta
   const dialled = await attachStreams(state, plan.name, signal);
   try {
     const secret = agentSecret(state.instance.key, plan.spec.id, plan.spec.epoch);
-    dialled.stream.write(agentSettings(secret, plan.spec.memory_mb));
+    dialled.stream.write(agentSettings(secret, plan));
     await run(state, plan.name, signal);
     return dialled;
   } catch (error) {
@@ -142,9 +158,9 @@ function exists(cause: unknown): ServiceError {
 const MEBIBYTE = 1024 * 1024;
 const MAX_RING = 8 * MEBIBYTE;
 
-/** 16 bytes of secret and the bytes for kept output: a sixteenth of the memory, at most 8 MiB. */
-function agentSettings(secret: Buffer, memoryMb: number): Buffer {
+/** 16 bytes of secret, the bytes for kept output (a sixteenth of the memory, at most 8 MiB), and the nonce of a link. */
+function agentSettings(secret: Buffer, { spec, link }: Plan): Buffer {
   const ring = Buffer.alloc(8);
-  ring.writeBigUInt64LE(BigInt(Math.min(MAX_RING, Math.floor((memoryMb * MEBIBYTE) / 16))));
-  return Buffer.concat([secret, ring]);
+  ring.writeBigUInt64LE(BigInt(Math.min(MAX_RING, Math.floor((spec.memory_mb * MEBIBYTE) / 16))));
+  return Buffer.concat([secret, ring, ...(link ? [link.nonce] : [])]);
 }

@@ -17,7 +17,7 @@ export async function removeContainer(
   state.parked.end(name);
   const deadline = state.clock.monotonic() + TIMEOUT_MS;
   for (let pause = 10; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-    if (await removed(state, name, signal)) return;
+    if (await removed(state, name, signal)) return state.links.remove(name);
     if (state.clock.monotonic() > deadline)
       throw new ServiceError('unavailable', 'The container engine has not removed the sandbox.', {
         remedy: 'Destroy it again. If it remains, check the engine on its host.',

@@ -80,7 +80,9 @@ export async function listRuntimes(state: ContainerState, signal: AbortSignal): 
   const query = { all: 1, filters: instanceFilter(state.instance.id) };
   const call = { method: 'GET', path: '/containers/json', query } as const;
   const order = { ...call, what: 'list sandboxes', maxBytes: MAX_LIST };
-  return state.engine.list(order, signal, (container) => listing(state, listed(container)));
+  const found = await state.engine.list(order, signal, (container) => listing(state, listed(container)));
+  await state.links.sweep(new Set(found.map(({ runtime_id }) => runtime_id)));
+  return found;
 }
 
 interface ListedContainer {

@@ -6,6 +6,7 @@ import { abortable } from '../../domain/timeout.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { containerBody, hasOwnWorkspace } from './container-body.ts';
 import { type EngineFacts, rejectPodman } from './facts.ts';
+import type { Link } from './links.ts';
 import { containerName } from './names.ts';
 import { isGvisor } from './runtime-kernel.ts';
 import { seccompProfile } from './seccomp-profile.ts';
@@ -21,6 +22,8 @@ export interface Plan {
   /** The request with the effective sizes. */
   spec: RuntimeSpec;
   body: object;
+  /** Where the server listens for the agent. */
+  link?: Link | undefined;
   warnings: string[];
 }
 
@@ -61,7 +64,9 @@ export async function planContainer(
   refuseDifferences(requested.strict, warnings);
   // A property of the configuration, not a difference from the request: a strict spawn has no other workspace to ask for.
   if (hasOwnWorkspace(order) && !requested.strict) warnings.push(workspaceWarning(state.config.workspace_mb));
-  return { name: containerName(state.instance, spec), image, spec, body: containerBody(order), warnings };
+  const name = containerName(state.instance, spec);
+  const link = await state.links.open(name);
+  return { name, image, spec, link, body: containerBody({ ...order, link: link?.folder }), warnings };
 }
 
 function fitted({ config }: ContainerState, requested: RuntimeSpec, facts: EngineFacts) {

@@ -7,6 +7,7 @@ import type { ProbeReport } from '../provider.ts';
 import { refusedWith } from './engine-faults.ts';
 import { type EngineFacts, rejectPodman } from './facts.ts';
 import { OWN_NETWORK } from './network.ts';
+import { isGvisor } from './runtime-kernel.ts';
 import type { ContainerState } from './state.ts';
 
 /** Never throws; settles when `signal` aborts. */
@@ -21,7 +22,7 @@ export async function probeContainer(state: ContainerState, signal: AbortSignal)
   ];
   const wrong = needed.filter(({ ok }) => !ok);
   const image = await defaultImageFinding(state, signal);
-  const findings = [...needed, limitsFinding(engine.facts), ...(image ? [image] : [])];
+  const findings = [...needed, limitsFinding(engine.facts), linkFinding(state), ...(image ? [image] : [])];
   if (wrong.length === 0) return { healthy: true, findings };
   return { healthy: false, message: wrong.map(({ message }) => message).join(' '), findings };
 }
@@ -107,6 +108,23 @@ function limitsFinding({ limits }: EngineFacts): Finding {
     ok: false,
     message: `The kernel of the engine does not limit ${missing.join(', ')}.`,
   };
+}
+
+/** Never a fault: the engine's streams do the same, and take longer. */
+function linkFinding({ links, config }: ContainerState): Finding {
+  const message = {
+    'configured off': 'Sandboxes are reached through the streams of the engine, as configured.',
+    'not working': `Sandboxes are reached through the streams of the engine, which take longer: ${withoutLink(config.runtime)}`,
+    'not tried': 'Whether sandboxes can connect to a socket of the server is found out by the first one.',
+    working: 'Sandboxes connect to a socket of the server, which is faster than the streams of the engine.',
+  }[links.state];
+  return { name: 'link', ok: true, message };
+}
+
+function withoutLink(runtime: string): string {
+  if (isGvisor(runtime))
+    return 'gVisor lets them connect to a socket of the server only with --host-uds=open in its runtimeArgs.';
+  return 'the engine does not see the run folder of the server, or they cannot connect to a socket in it.';
 }
 
 /** How many available images the finding names. */

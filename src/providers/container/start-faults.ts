@@ -5,7 +5,7 @@ import { EngineRefusal } from './engine-faults.ts';
 
 /** A prerequisite of the plan was removed from the engine; the same start may succeed with a new plan. */
 export class PrerequisiteMissing extends Error {
-  readonly part: 'agent volume' | 'network' | 'image';
+  readonly part: 'agent volume' | 'network' | 'image' | 'link';
 
   constructor(part: PrerequisiteMissing['part'], cause: unknown) {
     super(`the ${part} is no longer on the engine`, { cause });
@@ -16,6 +16,8 @@ export class PrerequisiteMissing extends Error {
 
 const AGENT_MISSING = /svc-agent.*(no such file|not found)|(no such file|not found).*svc-agent/is;
 const MISSING: readonly [part: PrerequisiteMissing['part'], pattern: RegExp][] = [
+  // The engine names the target, or the missing source of a mount; the agent's volume has no source.
+  ['link', /\/\.svc-link|bind source path does not exist/i],
   ['agent volume', AGENT_MISSING],
   ['network', /network .*not found|no such network/i],
   ['image', /no such image/i],

@@ -5,12 +5,14 @@ import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { parseDuration } from '../../domain/duration.ts';
 import type { Once } from '../../domain/once.ts';
 import type { Clock, Logger, Random, Timer } from '../../domain/ports.ts';
+import type { Host } from '../../host/host.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import { agentVolume } from './agent-volume.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { type FactsReader, factsReader } from './facts.ts';
 import { type Images, images } from './image.ts';
 import { imagePolicy } from './image-policy.ts';
+import { Links } from './links.ts';
 import { type Network, network } from './network.ts';
 import { pulledImages } from './pulled-images.ts';
 
@@ -18,11 +20,14 @@ export interface ContainerDeps {
   clock: Clock;
   random: Random;
   logger: Logger;
+  host: Pick<Host, 'uid'>;
   config: ContainerConfig;
   /** From the store; `key` is hex. Each container carries the id as a label, because servers may share an engine. */
   instance: { id: string; key: string };
   /** Root folder of the package, which contains svc-agent. */
   packageRoot: string;
+  /** XDG_RUNTIME_DIR of an ordinary user's session. */
+  runtimeDir?: string | undefined;
   /** Image of spawns without one; checked by the probe. */
   defaultImage?: string | undefined;
 }
@@ -38,6 +43,7 @@ export interface ContainerState extends ContainerDeps {
   starts: ConcurrencyLimit;
   startMs: number;
   parked: ParkedSessions;
+  links: Links;
 }
 
 /** Touches neither the engine nor a file. */
@@ -56,6 +62,7 @@ export function openState(deps: ContainerDeps): ContainerState {
     agent: agentVolume({ ...deps, engine, logger }),
     starts: new ConcurrencyLimit(config.start_concurrency, { clock, waiting: WAITING, waitMs: startMs }),
     startMs,
+    links: new Links({ ...deps, logger }),
     parked: new ParkedSessions((ms, run) => clock.after(ms, run)),
   };
 }

@@ -1,5 +1,7 @@
 // The container provider over one engine, as contract tests act on it: an instance of its own, so that tests share the
 // engine and never each other's sandboxes.
+
+import type { Logger } from '../../../src/domain/ports.ts';
 import { realClock } from '../../../src/host/clock.ts';
 import { packageRoot } from '../../../src/host/package-root.ts';
 import { realRandom } from '../../../src/host/random.ts';
@@ -13,7 +15,11 @@ import { runtimeSpec } from './userspace.ts';
 export interface ContainerHome {
   instance: { id: string; key: string };
   /** Another object over the same instance is what a restarted server has. */
-  provider(config?: Partial<ContainerConfig>, instance?: { id: string; key: string }): Provider;
+  provider(
+    config?: Partial<ContainerConfig>,
+    instance?: { id: string; key: string },
+    logger?: Logger,
+  ): Provider;
 }
 
 let count = 0;
@@ -26,13 +32,14 @@ export function containerHome(socket: string): ContainerHome {
   };
   return {
     instance,
-    provider: (config = {}, as = instance) =>
+    provider: (config = {}, as = instance, logger = silentLogger) =>
       containerProvider({
         clock: realClock(),
         random: realRandom(),
-        logger: silentLogger,
+        logger,
         config: { ...containerConfig(), socket, ...config },
         instance: as,
+        host: { uid: process.getuid?.() ?? 0 },
         packageRoot: packageRoot(),
       }),
   };
@@ -41,7 +48,7 @@ export function containerHome(socket: string): ContainerHome {
 /** As an empty configuration gives it. */
 export function containerConfig(): ContainerConfig {
   return {
-    ...{ enabled: true, socket: '', host: '', runtime: '', network_mode: 'svc' },
+    ...{ enabled: true, socket: '', host: '', runtime: '', link: 'auto', network_mode: 'svc' },
     tls: { ca_file: '', cert_file: '', key_file: '', verify: true },
     ...{ seccomp_profile: 'svc', read_only_rootfs: false, pids_limit: 256, user: '' },
     dropped_caps: ['ALL'],

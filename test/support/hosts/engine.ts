@@ -162,6 +162,10 @@ function daemonConfig(folder: string, cgroup: string, hosts: readonly string[]):
     runtimes: {
       // No network of gVisor's own: it would take the container's interface, which then nobody else can use.
       runsc: { path: 'runsc', runtimeArgs: ['--platform=ptrace', '--network=none'] },
+      'runsc-link': {
+        path: 'runsc',
+        runtimeArgs: ['--platform=ptrace', '--network=none', '--host-uds=open'],
+      },
     },
   };
 }

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
-import { StderrTail } from '../../../../src/providers/container/attach.ts';
+import { StderrTail } from '../../../../src/providers/container/agent-streams.ts';
 import { AttachedStream } from '../../../../src/providers/container/attached-stream.ts';
 
 const frame = (stream: number, text: string) => {

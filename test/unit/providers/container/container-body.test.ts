@@ -26,6 +26,7 @@ const golden = (name: string): unknown =>
 
 interface Body {
   Env: string[];
+  Entrypoint: string[];
   HostConfig: Record<string, unknown>;
 }
 
@@ -43,6 +44,16 @@ it('has the reference profile of system calls, as text', async () => {
   expect(await seccompProfile('default')).toBeUndefined();
   expect(await seccompProfile('unconfined')).toBe('unconfined');
   await expect(seccompProfile('/nowhere')).rejects.toMatchObject({ code: 'provider_error' });
+});
+
+it('mounts the folder of a link read-only, where there is one', () => {
+  const { HostConfig, Entrypoint } = containerBody(order({ link: '/run/svc/links/x' })) as Body;
+  expect((HostConfig.Mounts as object[])[1]).toEqual({
+    ...{ Type: 'bind', Source: '/run/svc/links/x', Target: '/.svc-link', ReadOnly: true },
+    BindOptions: { Propagation: 'rprivate' },
+  });
+  expect(Entrypoint.slice(1, 6)).toEqual(['serve', '--dial', '/.svc-link/s', '--settings-fd', '0']);
+  expect(HostConfig.Binds).toEqual([]);
 });
 
 it.each([

@@ -20,6 +20,7 @@ async function engineWith(look: ReturnType<typeof status>, pull: 'missing' | 'ne
   scripted.on('GET /images/json', status(200, [{ RepoTags: null }, { RepoTags: tags }]));
   const state = openState({
     ...{ ...fakeDeps(), logger: recordingLogger(), instance: { id: 'i', key: '00' }, packageRoot: '/' },
+    host: { uid: 0 },
     config: { ...containerConfig(), socket: scripted.socket, pull },
     defaultImage: 'team/app:1',
   });

@@ -29,6 +29,7 @@ async function planOn(
     images: { ready: async () => ({ id: 'sha256:0123', user: '', volumes: [], ...image }) },
     agent: async () => 'agent',
     network: { ready: async () => 'svc' },
+    links: { open: async () => undefined },
   } as unknown as ContainerState;
   const { body, warnings } = await planContainer(state, containerSpec('sb-plan', spec), soon());
   engine.close();
