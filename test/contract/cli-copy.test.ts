@@ -8,6 +8,7 @@ import { Client } from '../../src/client/client.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { tarEntries } from '../../src/domain/tar/tar-reader.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
+import { fakeClock } from '../support/fakes/ports.ts';
 import { startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { pax, type TarPart, tarArchive } from '../support/tar.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -207,6 +208,29 @@ it('continues after the last complete entry when the connection breaks off', asy
     'two',
     'three',
   ]);
+});
+
+it('takes one request to copy a folder out, and two to copy it in, whatever it holds', async () => {
+  await http.server.close(0);
+  const rate_limit = { enabled: true, requests_per_minute: 60, burst: 3 };
+  http = await startHttp({ rate_limit, clock: fakeClock() });
+  client = new Client({ server: http.url });
+  const names = Array.from({ length: 300 }, (_, n) => `${n}`);
+  pack([[dir('./'), ...names.map((name) => file(name))]]);
+  expect(await copyOut()).toMatchObject({ files: 300 });
+  expect(http.control.rates.stats()).toMatchObject({ allowed_total: 1, limited_total: 0 });
+  expect(await copy(client, { from: root, to: 'sb-x:/to' }, options)).toMatchObject({ files: 300 });
+  expect(http.control.rates.stats()).toMatchObject({ allowed_total: 3, limited_total: 0 });
+});
+
+it('copies a file out where the sandbox says that it is no folder', async () => {
+  http.control.files.stat = async () => info('/w');
+  http.control.fileMap.set('/w', Buffer.from('bad'));
+  http.control.files.pack = async () => {
+    throw new ServiceError('bad_request', 'The path is not a folder.');
+  };
+  expect(await copyOut()).toMatchObject({ files: 1, bytes: 3 });
+  expect(readFileSync(root, 'utf8')).toBe('bad');
 });
 
 it('never ends well when an archive is cut off or damaged', async () => {

@@ -57,31 +57,34 @@ export async function copy(
     });
   const source = sourceAt(client, start);
   const place = await placeAt(client, end, source);
+  const isOut = start.kind === 'sandbox' && place.kind === 'local';
   const asArchive = await archiveCopy(client, start, place);
   try {
     if (asArchive) return await asArchive({ progress, signal });
   } catch (error) {
-    // Nothing of ours runs in this sandbox: the files are copied one by one.
-    if (!(error instanceof ServiceError && error.code === 'not_implemented')) throw error;
+    // Nothing of ours runs in this sandbox: the files are copied one by one. Or it is no folder, which this asked without a call.
+    const isOther = error instanceof ServiceError && ['not_implemented', 'bad_request'].includes(error.code);
+    if (!isOther || (error.code === 'bad_request' && !isOut)) throw error;
   }
   return transfer({ source, target: targetAt(client, place) }, progress, signal);
 }
 
 type CopyTerms = { progress: Progress; signal: AbortSignal };
 
-/** How to copy a folder as one archive; undefined for anything else. */
+/** How to copy a folder as one archive; undefined for anything else. Out of a sandbox, the archive itself shows if it is one. */
 async function archiveCopy(
   client: Client,
   start: CopyEndpoint,
   end: CopyEndpoint,
 ): Promise<((terms: CopyTerms) => Promise<Tally>) | undefined> {
   if (end.kind === 'standard' || start.kind === 'standard') return undefined;
-  const kind = start.kind === 'local' ? kindHere(start.path) : await kindInside(client, start.id, start.path);
-  if (kind !== 'dir') return undefined;
   if (start.kind === 'local')
-    return end.kind === 'sandbox' ? (terms) => uploadLocal(start.path, { client, ...end }, terms) : undefined;
+    return end.kind === 'sandbox' && kindHere(start.path) === 'dir'
+      ? (terms) => uploadLocal(start.path, { client, ...end }, terms)
+      : undefined;
   const folder = { client, id: start.id, path: posix.resolve('/', start.path) };
   if (end.kind === 'local') return (terms) => downloadFolder(folder, localTarget(end.path), terms);
+  if ((await kindInside(client, start.id, start.path)) !== 'dir') return undefined;
   return (terms) => copyBetween(folder, { client, ...end }, terms);
 }
 
