@@ -1,5 +1,6 @@
 // P10 of the speed table: a large file into and out of a container over HTTP, against the engine's archive endpoint.
 import { randomBytes } from 'node:crypto';
+import { besideContainers } from './container-spawns.ts';
 import type { ContainerWorld } from './container-world.ts';
 import { busyDuring } from './processor-time.ts';
 import { rawRequest } from './raw-http.ts';
@@ -15,16 +16,23 @@ export function filePairs(world: ContainerWorld): Pair[] {
   const content = randomBytes(BYTES);
   const archive = Buffer.concat([tarHeader(NAME, BYTES), content, Buffer.alloc(1024)]);
   const { address, live, raw, liveContainer } = world;
-  const ours = `/sandboxes/${live}/files`;
+  const files = (id: string) => `/sandboxes/${id}/files`;
+  const there = `${FOLDER}/${NAME}`;
   const theirs = `/containers/${liveContainer}/archive?path=${FOLDER}`;
-  // Nine tenths as many bytes a second.
-  const row = { target: 1 / 0.9, pairs: 30 };
-  const write = { method: 'PUT', path: `${ours}${FOLDER}/${NAME}`, body: content };
+  const row = { target: 0.6, pairs: 30 };
   const put = () => clocked(() => raw.stream('PUT', theirs, archive), 0);
   const get = () => clocked(() => raw.stream('GET', `${theirs}/${NAME}`));
-  const ourPut = () => clocked(() => rawRequest(address, { ...write, type: 'application/octet-stream' }), 1);
-  const ourGet = () =>
-    clocked(() => rawRequest(address, { method: 'GET', path: `${ours}?path=${FOLDER}/${NAME}` }));
+  const type = 'application/octet-stream';
+  const putTo = (id: string, path: string) =>
+    clocked(
+      () => rawRequest(address, { method: 'PUT', path: `${files(id)}${path}`, body: content, type }),
+      1,
+    );
+  const getFrom = (id: string, path: string) =>
+    clocked(() => rawRequest(address, { method: 'GET', path: `${files(id)}?path=${path}` }));
+  const ourPut = () => putTo(live, there);
+  const ourGet = () => getFrom(live, there);
+  const elsewhere = `/workspace/${NAME}`;
   // The row may be asked for alone.
   let filled: Promise<unknown> | undefined;
   const afterFill = async (read: () => Promise<number>) => {
@@ -41,6 +49,7 @@ export function filePairs(world: ContainerWorld): Pair[] {
       ...row,
       ours: ourPut,
       baseline: put,
+      floor: () => besideContainers(world, (id) => putTo(id, elsewhere), GOES),
       limit: () => whereTimeGoes(world.pid, ourPut, streamIn),
     },
     {
@@ -49,6 +58,15 @@ export function filePairs(world: ContainerWorld): Pair[] {
       ...row,
       ours: () => afterFill(ourGet),
       baseline: () => afterFill(get),
+      floor: () =>
+        besideContainers(
+          world,
+          async (id) => {
+            await putTo(id, elsewhere);
+            return getFrom(id, elsewhere);
+          },
+          GOES,
+        ),
       limit: () => whereTimeGoes(world.pid, ourGet, streamOut),
     },
   ];

@@ -9,6 +9,7 @@ import { IMAGE } from './engine.ts';
 import { containerCopyPairs, engineClient } from './folder-copies.ts';
 import type { Group } from './group.ts';
 import { ownEngine } from './needs.ts';
+import { llmSandbox, llmSandboxPair, typedPairs } from './typed-commands.ts';
 
 export const container: Group = {
   about: 'sandboxes in containers of an engine of its own',
@@ -26,11 +27,19 @@ export const container: Group = {
 };
 
 export const copies: Group = {
-  about: 'folders copied into and out of containers',
+  about: 'commands for containers as they are typed, against those of Docker',
   need: engineClient,
-  ids: ['P11-in', 'P11-out'],
+  ids: ['P11-in', 'P11-out', 'P27-run', 'P27-exec'],
   run: (root, measure) =>
     withContainers(root, async (world) => {
-      for (const pair of containerCopyPairs(root, world)) await measure(pair);
+      for (const pair of [...containerCopyPairs(root, world), ...typedPairs(root, world)])
+        await measure(pair);
     }),
+};
+
+export const otherLibrary: Group = {
+  about: 'commands in containers, against another library over the same engine',
+  need: llmSandbox,
+  ids: ['P27-llm'],
+  run: (root, measure) => withContainers(root, async (world) => measure(llmSandboxPair(world))),
 };

@@ -9,6 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from '../src/client/client.ts';
 import type { ContainerWorld } from './container-world.ts';
 import { type Need, ownEngine, programs } from './needs.ts';
+import { programTime } from './program-time.ts';
 import type { Pair } from './row.ts';
 import { wallTime } from './wall-time.ts';
 
@@ -35,7 +36,7 @@ export function containerCopyPairs(root: string, world: ContainerWorld): Pair[] 
   const { address, home, live, liveContainer } = world;
   const source = filled(home);
   const docker = (...args: string[]) =>
-    timed('docker', ['-H', `unix://${join(home, 's')}`, 'cp', '-q', ...args], home);
+    programTime('docker', ['-H', `unix://${join(home, 's')}`, 'cp', '-q', ...args], home);
   const ours = (...args: string[]) =>
     wallTime(root, ['bin/svc.js', 'sandbox', 'cp', '--server', address, ...args], { HOME: home });
   let copies = 0;
@@ -75,6 +76,8 @@ export function containerCopyPairs(root: string, world: ContainerWorld): Pair[] 
 /** `live`: a userspace sandbox of the server behind `client`. */
 export function userspaceCopyPair(client: Client, live: string, home: string): Pair {
   const source = filled(home);
+  // In memory, as the workspace is.
+  const memory = '/dev/shm';
   let copies = 0;
   return {
     id: 'P11-userspace',
@@ -92,8 +95,7 @@ export function userspaceCopyPair(client: Client, live: string, home: string): P
       return performance.now() - began;
     },
     baseline: async () => {
-      const target = join(home, `tar-${++copies}`);
-      mkdirSync(target);
+      const target = mkdtempSync(join(memory, 'svc-bench-'));
       const began = performance.now();
       const from = spawn('tar', ['c', '-C', source, '.'], { stdio: ['ignore', 'pipe', 'ignore'] });
       const to = spawn('tar', ['x', '-C', target], { stdio: ['pipe', 'ignore', 'ignore'] });
@@ -105,18 +107,4 @@ export function userspaceCopyPair(client: Client, live: string, home: string): P
       return took;
     },
   };
-}
-
-/** ms from the start of a program to its end. Rejects when it fails. */
-function timed(file: string, args: readonly string[], home: string): Promise<number> {
-  const began = performance.now();
-  const child = spawn(file, args, { env: { PATH: process.env.PATH ?? '', HOME: home }, stdio: 'ignore' });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) =>
-      code === 0
-        ? resolve(performance.now() - began)
-        : reject(new Error(`${file} ${args[2]}: exit code ${code}`)),
-    );
-  });
 }

@@ -1,10 +1,11 @@
-// The results that belong to the source: bench/results.json, and docs/performance.md made of it. One machine makes all of it:
+// The results that belong to the source: bench/results.json, and docs/performance.md and a table of README.md made of it. One machine makes all of it:
 // rows of a later run replace theirs only if that run was on the same machine.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServiceError } from '../src/domain/errors.ts';
 import { type Before, readBefore } from './compare.ts';
 import { GROUPS } from './groups.ts';
+import { inReadme } from './readme-table.ts';
 import { hostFacts, markdown, type Results } from './report.ts';
 
 const fileIn = (root: string) => join(root, 'bench/results.json');
@@ -19,6 +20,8 @@ export function keep(root: string, results: Results): void {
   mkdirSync(join(root, 'bench'), { recursive: true });
   writeFileSync(fileIn(root), `${JSON.stringify(results, null, 2)}\n`);
   writeFileSync(join(root, 'docs/performance.md'), markdown(results));
+  const readme = join(root, 'README.md');
+  if (existsSync(readme)) writeFileSync(readme, inReadme(readFileSync(readme, 'utf8'), results));
 }
 
 /** Throws `conflict` if the kept table was measured on another machine. Call it before measuring, too. */

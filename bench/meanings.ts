@@ -23,6 +23,11 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   },
   'P11-out': { text: 'The same out of a container.' },
   'P11-userspace': { text: 'Such a folder as an archive into a userspace sandbox, against `tar` alone.' },
+  'P27-run': { text: '`svc sandbox run` of a one-off command in a container, against `docker run --rm`.' },
+  'P27-exec': { text: '`svc sandbox exec` in a container that runs, against `docker exec`.' },
+  'P27-llm': {
+    text: 'From nothing to the first command in a container, against `llm-sandbox` of PyPI over the same engine.',
+  },
   'P20-bwrap': { text: 'A one-off command in a fresh userspace sandbox (bubblewrap).' },
   'P21-bwrap': { text: 'A command in a userspace sandbox that already runs (bubblewrap).' },
   'P20-unshare': { text: 'A one-off command in a fresh userspace sandbox (unshare).' },

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { MEANINGS } from '../../../bench/meanings.ts';
+import { inReadme } from '../../../bench/readme-table.ts';
 import { markdown, type Results } from '../../../bench/report.ts';
 import { packageRoot } from '../../support/servers/server.ts';
 
@@ -15,6 +16,14 @@ it('explains every measured row to users', () => {
 
 it('explains every row that misses its bar', () => {
   expect(markdown(results)).not.toContain('the reason is not known yet');
+});
+
+it('has the rows of the README', () => {
+  const readme = readFileSync(join(packageRoot, 'README.md'), 'utf8');
+  expect(inReadme(readme, results)).toBe(readme);
+  const changed = results.rows.map((row) => (row.id === 'P7' ? { ...row, ratio: 9.87 } : row));
+  expect(inReadme(readme, { rows: changed })).toContain('| 9.87 |');
+  expect(inReadme('no marks', results)).toBe('no marks');
 });
 
 it('is the page that is committed', () => {

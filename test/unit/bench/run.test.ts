@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 function group(
   ids: readonly string[],
-  { need, ours = 1, limit }: { need?: string; ours?: number; limit?: string } = {},
+  { need, ours = 1, limit, floor }: { need?: string; ours?: number; limit?: string; floor?: number } = {},
 ): Group {
   return {
     about: `about ${ids[0]}`,
@@ -31,6 +31,7 @@ function group(
             pairs: 3,
             warmUps: 0,
             ...(limit !== undefined && { limit: () => limit }),
+            ...(floor !== undefined && { floor: async () => ({ ms: floor, what: 'the rest' }) }),
           },
           ours: async () => ours,
           baseline: async () => 1,
@@ -90,6 +91,18 @@ it('names the limit that a row meets where it misses, and only there', async () 
   expect(results.rows.map((row) => row.limit)).toEqual([undefined, limit]);
   expect(results.rows.map(rowText).join('\n').split(limit)).toHaveLength(2);
   expect(markdown(results)).toContain(`- P2 meets a limit: ${limit}`);
+});
+
+it('passes a row at its floor, and says so', async () => {
+  const groups = [
+    group(['P1'], { ours: 3, floor: 2.8 }),
+    group(['P2'], { ours: 3, floor: 2.6, limit: 'more.' }),
+  ];
+  const { rows } = await bench({ root: '/', groups });
+  expect(rows.map(({ pass, limit }) => [pass, limit])).toEqual([
+    [true, 'the rest takes 2.8 ms.'],
+    [false, 'the rest takes 2.6 ms. more.'],
+  ]);
 });
 
 it('ends between two measurements when it is interrupted', async () => {
