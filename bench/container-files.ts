@@ -10,29 +10,17 @@ import { medianOf } from './stats.ts';
 const BYTES = 64 * 1024 * 1024;
 const FOLDER = '/root';
 const NAME = 'bench-file';
+const PLACE = `${FOLDER}/${NAME}`;
+/** In a userspace sandbox. */
+const BESIDE = `/workspace/${NAME}`;
 const GOES = 7;
 
 export function filePairs(world: ContainerWorld): Pair[] {
   const content = randomBytes(BYTES);
-  const archive = Buffer.concat([tarHeader(NAME, BYTES), content, Buffer.alloc(1024)]);
-  const { address, live, raw, liveContainer } = world;
-  const files = (id: string) => `/sandboxes/${id}/files`;
-  const there = `${FOLDER}/${NAME}`;
-  const theirs = `/containers/${liveContainer}/archive?path=${FOLDER}`;
-  const row = { target: 0.6, pairs: 30 };
-  const put = () => clocked(() => raw.stream('PUT', theirs, archive), 0);
-  const get = () => clocked(() => raw.stream('GET', `${theirs}/${NAME}`));
-  const type = 'application/octet-stream';
-  const putTo = (id: string, path: string) =>
-    clocked(
-      () => rawRequest(address, { method: 'PUT', path: `${files(id)}${path}`, body: content, type }),
-      1,
-    );
-  const getFrom = (id: string, path: string) =>
-    clocked(() => rawRequest(address, { method: 'GET', path: `${files(id)}?path=${path}` }));
-  const ourPut = () => putTo(live, there);
-  const ourGet = () => getFrom(live, there);
-  const elsewhere = `/workspace/${NAME}`;
+  const { put, get } = byTheEngine(world, content);
+  const { putTo, getFrom } = byTheServer(world, content);
+  const ourPut = () => putTo(world.live, PLACE);
+  const ourGet = () => getFrom(world.live, PLACE);
   // The row may be asked for alone.
   let filled: Promise<unknown> | undefined;
   const afterFill = async (read: () => Promise<number>) => {
@@ -40,8 +28,13 @@ export function filePairs(world: ContainerWorld): Pair[] {
     await filled;
     return read();
   };
-  const streamIn = () => clocked(() => execStream(world, `cat >${FOLDER}/${NAME}`, content), 0);
-  const streamOut = () => clocked(() => execStream(world, `cat ${FOLDER}/${NAME}`));
+  const readBeside = async (id: string) => {
+    await putTo(id, BESIDE);
+    return getFrom(id, BESIDE);
+  };
+  const streamIn = () => clocked(() => execStream(world, `cat >${PLACE}`, content), 0);
+  const streamOut = () => clocked(() => execStream(world, `cat ${PLACE}`));
+  const row = { target: 0.6, pairs: 30 };
   return [
     {
       id: 'P10-write',
@@ -49,7 +42,7 @@ export function filePairs(world: ContainerWorld): Pair[] {
       ...row,
       ours: ourPut,
       baseline: put,
-      floor: () => besideContainers(world, (id) => putTo(id, elsewhere), GOES),
+      floor: () => besideContainers(world, (id) => putTo(id, BESIDE), GOES),
       limit: () => whereTimeGoes(world.pid, ourPut, streamIn),
     },
     {
@@ -58,18 +51,30 @@ export function filePairs(world: ContainerWorld): Pair[] {
       ...row,
       ours: () => afterFill(ourGet),
       baseline: () => afterFill(get),
-      floor: () =>
-        besideContainers(
-          world,
-          async (id) => {
-            await putTo(id, elsewhere);
-            return getFrom(id, elsewhere);
-          },
-          GOES,
-        ),
+      floor: () => besideContainers(world, readBeside, GOES),
       limit: () => whereTimeGoes(world.pid, ourGet, streamOut),
     },
   ];
+}
+
+function byTheEngine({ raw, liveContainer }: ContainerWorld, content: Buffer) {
+  const archive = Buffer.concat([tarHeader(NAME, BYTES), content, Buffer.alloc(1024)]);
+  const path = `/containers/${liveContainer}/archive?path=${FOLDER}`;
+  return {
+    put: () => clocked(() => raw.stream('PUT', path, archive), 0),
+    get: () => clocked(() => raw.stream('GET', `${path}/${NAME}`)),
+  };
+}
+
+function byTheServer({ address }: ContainerWorld, body: Buffer) {
+  const files = (id: string) => `/sandboxes/${id}/files`;
+  const type = 'application/octet-stream';
+  return {
+    putTo: (id: string, path: string) =>
+      clocked(() => rawRequest(address, { method: 'PUT', path: `${files(id)}${path}`, body, type }), 1),
+    getFrom: (id: string, path: string) =>
+      clocked(() => rawRequest(address, { method: 'GET', path: `${files(id)}?path=${path}` })),
+  };
 }
 
 /**

@@ -57,7 +57,7 @@ async function startShare(world: ContainerWorld): Promise<string> {
   return `the engine alone needs ${start.toFixed(0)} ms to create, attach and start the container; our part, the command in the running container, takes ${exec.toFixed(0)} ms.`;
 }
 
-/** The same call in a sandbox of this server that is no container: nothing lies between it and the agent but a socket. */
+/** The same call in a userspace sandbox of this server: only a socket lies between it and the agent. */
 export async function besideContainers(
   { client }: ContainerWorld,
   call: (id: string) => Promise<number>,

@@ -38,6 +38,7 @@ export function withContainers(
         SVC_PROVIDERS_DEFAULT: 'container',
         SVC_PROVIDERS_CONTAINER_ENABLED: 'true',
         SVC_PROVIDERS_CONTAINER_SOCKET: socket,
+        SVC_PROVIDERS_CONTAINER_LINK: 'auto',
         SVC_DEFAULTS_IMAGE: IMAGE,
         SVC_DEFAULTS_MAX_SANDBOXES: '0',
         ...extra,

@@ -123,7 +123,7 @@ than the baseline, 0.1 means ten times faster. A row with a unit is judged by th
 is no baseline.
 
 The baseline of container rows is the Engine API, called by hand with the same options, or the commands of Docker's client as they are
-typed, or \`llm-sandbox\` of PyPI over the same engine. The baseline of userspace rows is the
+typed, or \`llm-sandbox\` of PyPI over the same engine; \`providers.container.link\` is \`auto\`. The baseline of userspace rows is the
 raw runner, started from Node, which builds the same root for the same command. The baseline of worker rows is a sandbox of the
 server itself.
 

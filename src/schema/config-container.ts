@@ -28,9 +28,9 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
     pattern: '^[A-Za-z0-9._/-]{0,128}$',
   }),
   link: choice(
-    ['auto', 'attach'],
-    'auto',
-    "How the server reaches into a container: auto adds a socket in a read-only mount of an empty folder, where engine and runtime permit it, which makes commands and files faster; attach uses only the engine's streams.",
+    ['attach', 'auto'],
+    'attach',
+    "How the server reaches into a container: attach uses the engine's streams; auto adds a socket in a read-only mount of an empty folder, where engine and runtime permit it, which makes commands and files faster.",
   ),
   network_mode: text(
     'svc',

@@ -70,7 +70,7 @@ interface World {
 function worldOf(engine: SharedEngine, config: Parameters<ContainerHome['provider']>[0] = {}): World {
   const place = containerHome(engine.socket);
   const logger = recordingLogger();
-  return { place, logger, provider: place.provider(config, place.instance, logger) };
+  return { place, logger, provider: place.provider({ link: 'auto', ...config }, place.instance, logger) };
 }
 
 const linksOf = ({ place }: World) =>
@@ -123,7 +123,7 @@ for (const runtime of ['runc', 'runsc-link'] as const)
 
     it('comes back after the server, whatever a guest does at the socket meanwhile', async () => {
       next = { ...world, logger: recordingLogger() };
-      next.provider = world.place.provider({ runtime }, world.place.instance, next.logger);
+      next.provider = world.place.provider({ runtime, link: 'auto' }, world.place.instance, next.logger);
       const io = await next.provider.attach(ref, soon());
       await io.files.write('/tmp/intruder.py', Buffer.from(INTRUDER), {});
       const guest = io.exec({

@@ -56,6 +56,8 @@ const serverEnv = ({ socket }: Engine) => ({
   SVC_PROVIDERS_CONTAINER_ENABLED: 'true',
   SVC_PROVIDERS_CONTAINER_SOCKET: socket,
   SVC_PROVIDERS_CONTAINER_START_TIMEOUT: '15s',
+  // A link goes on without the engine (contract/container-link).
+  SVC_PROVIDERS_CONTAINER_LINK: 'attach',
   SVC_PROVIDERS_USERSPACE_ENABLED: 'false',
   SVC_DEFAULTS_IMAGE: IMAGES.busybox,
 });

@@ -62,7 +62,7 @@ export async function copy(
   try {
     if (asArchive) return await asArchive({ progress, signal });
   } catch (error) {
-    // Nothing of ours runs in this sandbox: the files are copied one by one. Or it is no folder, which this asked without a call.
+    // No agent of ours runs in this sandbox, or the archive has shown that the source is a file: the files are copied one by one.
     const isOther = error instanceof ServiceError && ['not_implemented', 'bad_request'].includes(error.code);
     if (!isOther || (error.code === 'bad_request' && !isOut)) throw error;
   }
