@@ -38,6 +38,7 @@ EXCEPTIONS = [
     Exemption(REFUSED, r"POST /(sandboxes(/admission)?|templates/\{name\}/spawn)", 412, r"precondition_failed", "what the provider can give under strict"),
     Exemption(REFUSED, r"POST /(sandboxes(/admission)?|templates(/\{name\}/spawn)?)|PUT /templates/\{name\}", 400, r"pull is always, but this server allows", "the configuration: images.pull"),
     Exemption(REFUSED, r"(POST|PUT) /(sandboxes|templates|egress).*", 400, r"There is no credential|names the credential \S+ twice", "which credentials there are, and a rule over names"),
+    Exemption(REFUSED, r"POST /sandboxes/\{id\}/code", 408, r"did not end in time", "how fast the machine is: an interpreter starts first"),
     Exemption("ServerError", r".*", 503, r'"code":"unavailable"', "a documented answer: nothing can serve the request now"),
     Exemption("ServerError", r"POST /(sandboxes(/admission)?|templates(/\{name\}/spawn)?)|PUT /(templates/\{name\}|sandboxes/\{id\}/egress)", 501, r"transparent gate", "a documented answer: what the host can do"),
     # What a schema cannot say.
