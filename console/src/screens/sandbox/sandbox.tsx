@@ -60,9 +60,9 @@ export function SandboxScreen({ rest }: { rest: string }): JSX.Element {
   return (
     <Screen title={id} actions={actions}>
       <p>
-        <State of={isAlive ? sandbox.state : 'ended'} />{' '}
-        {sandbox.owner_id && <>owner {shown(sandbox.owner_id)}, </>}
-        created <Time at={sandbox.created_at} />,{' '}
+        <State of={isAlive ? sandbox.state : 'ended'} />
+        {sandbox.owner_id && <>, owner {shown(sandbox.owner_id)}</>}, created <Time at={sandbox.created_at} />
+        ,{' '}
         {isAlive ? (
           <>
             expires <Time at={sandbox.expires_at} />
