@@ -1,5 +1,15 @@
 // Userspace sandboxes on images of the store, by every runner: what they see and may change, and how long an image stays.
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { realClock } from '../../src/host/clock.ts';
@@ -337,20 +347,50 @@ describeWith(['root', 'busybox', 'unshare'], 'images of the store', () => {
   it("have the host's resolver with the host's network, and no other", async () => {
     const own = [{ name: 'etc/resolv.conf', content: '' }];
     await importBusybox(store, { name: 'resolving:1', more: own });
-    const shown = async (runner: 'unshare' | 'bwrap') => {
-      const open = place.provider({ runner, network: 'host' });
+    await importBusybox(store, { name: 'without:1' });
+    // The sandbox's own uid has to reach them.
+    chmodSync(place.home, 0o711);
+    const folder = (name: string) => {
+      const root = join(place.home, 'folders', name);
+      mkdirSync(join(root, 'bin'), { recursive: true });
+      writeFileSync(join(root, 'bin/cat'), BUSYBOX, { mode: 0o755 });
+      return root;
+    };
+    const roots = { empty: folder('empty'), linked: folder('linked'), bare: folder('bare') };
+    mkdirSync(join(roots.empty, 'etc'));
+    mkdirSync(join(roots.linked, 'etc'));
+    symlinkSync('../run/systemd/resolve/stub-resolv.conf', join(roots.linked, 'etc/resolv.conf'));
+    const lacks = 'Names do not resolve: the image has no file /etc/resolv.conf.';
+    const shown = async (open: Provider, image: string) => {
       const id = freshId();
-      await open.create(runtimeSpec(id, { image: 'resolving:1' }), soon());
+      const { warnings } = await open.create(runtimeSpec(id, { image }), soon());
       const io = await open.attach({ id, epoch: 1 }, soon());
       const { stdout } = await runInside(io, ['cat', '/etc/resolv.conf']);
       io.close();
       await open.destroy({ id, epoch: 1 }, soon());
-      await open.close();
-      return stdout;
+      if (warnings.includes(lacks))
+        await expect(open.create(runtimeSpec(id, { image, strict: true }), soon())).rejects.toMatchObject({
+          code: 'precondition_failed',
+          details: { unmet: warnings },
+        });
+      return warnings.includes(lacks) ? [stdout, lacks] : [stdout];
     };
-    const expected = readFileSync('/etc/resolv.conf', 'utf8');
-    expect(expected).not.toBe('');
-    expect([await shown('unshare'), await shown('bwrap')]).toEqual([expected, expected]);
+    const host = [readFileSync('/etc/resolv.conf', 'utf8')];
+    expect(host).not.toEqual(['']);
+    for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
+      const open = place.provider({ runner, network: 'host', images: roots });
+      const expected = runner === 'unshare' ? host : ['', lacks];
+      for (const [image, names] of [
+        ['resolving:1', host],
+        ['without:1', host],
+        ['empty', expected],
+        ['linked', expected],
+        ['bare', ['', lacks]],
+      ] as const)
+        expect([runner, image, await shown(open, image)]).toEqual([runner, image, names]);
+      await open.close();
+    }
+    expect(lstatSync(join(roots.linked, 'etc/resolv.conf')).isSymbolicLink()).toBe(true);
     expect((await runOn('resolving:1', 'cat /etc/resolv.conf')).out).toBe('');
   });
 

@@ -16,6 +16,7 @@
 
 #define PATH_BYTES 4200
 #define USERS_MAX (1024 * 1024)
+#define NO_NAMES "Names do not resolve: the image has no file /etc/resolv.conf.\n"
 #define READ (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
 /* Whether a line of passwd(5) or group(5) has the id in its third field. */
@@ -127,10 +128,22 @@ static int write_own_files(const struct settings *s)
 		failed = write_users(s, etc);
 	if (!failed && settings_get(s, "ignore_owners"))
 		failed = write_apt(etc);
-	if (!failed && settings_get(s, "gate"))
-		failed = write_upper("resolv.conf", GATE_RESOLVER, "");
+	if (!failed && (settings_get(s, "gate") || settings_get(s, "resolver")))
+		failed = write_upper("resolv.conf", settings_get(s, "gate") ? GATE_RESOLVER : "", "");
 	close(etc);
 	return failed;
+}
+
+/* Shows a file of the host where the image has none to cover. */
+static int show_resolver(const struct settings *s)
+{
+	const char *resolver = settings_get(s, "resolver");
+	char source[PATH_BYTES];
+
+	if (!resolver)
+		return 0;
+	snprintf(source, sizeof(source), "/old%s", resolver);
+	return bind_read_only(source, "/new/etc/resolv.conf") ? fail("show /etc/resolv.conf") : 0;
 }
 
 static void warn_of_owner(void)
@@ -153,13 +166,14 @@ int root_image(const struct settings *s, const char *image)
 		return 0;
 	if (mount(source, "/lower", NULL, MS_BIND | MS_REC, NULL))
 		return 0;
-	if ((is_tree || settings_get(s, "gate")) && write_own_files(s))
+	if ((is_tree || settings_get(s, "gate") || settings_get(s, "resolver")) && write_own_files(s))
 		return -1;
 	if (mount("overlay", "/new", "overlay", MS_NOSUID | MS_NODEV, options) == 0) {
 		if (is_tree)
 			warn_of_owner();
-		return 1;
+		return show_resolver(s) ? -1 : 1;
 	}
-	snprintf(warnings, sizeof(warnings), "The image is read-only: this kernel refuses an overlay here.\n");
+	snprintf(warnings, sizeof(warnings), "The image is read-only: this kernel refuses an overlay here.\n%s",
+		 settings_get(s, "resolver") ? NO_NAMES : "");
 	return 0;
 }

@@ -9,11 +9,13 @@ import { newRecord } from '../local/runtimes.ts';
 import { claimBlock, claimSlot } from '../local/uid-slots.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
+import { differences } from './differences.ts';
 import { chooseImage } from './image.ts';
 import { useImage } from './image-use.ts';
 import { chooseUser } from './image-user.ts';
 import { launch } from './launch.ts';
-import { type CreateOrder, differences, type PlannedOrder, planSandbox, type SandboxPlan } from './plan.ts';
+import type { CreateOrder, PlannedOrder } from './order.ts';
+import { planSandbox, resolverWish, type SandboxPlan } from './plan.ts';
 import { processMarker } from './process-marker.ts';
 import { hasFolder, type RecordDraft } from './record.ts';
 import type { UserspaceState } from './state.ts';
@@ -41,12 +43,15 @@ export async function createRuntime(
 }
 
 async function prepared(state: UserspaceState, given: CreateOrder): Promise<PlannedOrder> {
-  await state.prepare();
+  const { cgroups } = await state.prepare();
   const image = await chooseImage(state, given.spec);
   const { user } = state.config;
   const chosen = await state.slowly(() => chooseUser({ user, image, runner: given.runner.name }));
   const order = { ...given, image, user: chosen };
-  refuseDifferences(order.spec.strict, differences(state, order));
+  if (order.spec.strict) {
+    const facts = { bounds: cgroups.folders, resolver: await resolverWish(state, order) };
+    refuseDifferences(true, differences(state.config, order, facts));
+  }
   return order;
 }
 

@@ -7,7 +7,8 @@ import { encodeSettings, environmentSettings, ringSetting, type Setting } from '
 import { POOL_UIDS, UID_BASE } from '../local/uid-slots.ts';
 import { bwrapArguments } from './bwrap.ts';
 import { STANDARD_USER } from './image-user.ts';
-import type { Blueprint, Runner, StagedTree } from './plan.ts';
+import type { Runner } from './order.ts';
+import type { Blueprint, StagedTree } from './plan.ts';
 import { MARKER_VARIABLE, processMarker } from './process-marker.ts';
 import { prootArguments, prootSettings } from './proot.ts';
 import type { RecordDraft } from './record.ts';

@@ -11,11 +11,14 @@ import {
 } from '../local/cgroup-plan.ts';
 import { runFolder, runtimeName } from '../local/instance-folders.ts';
 import type { RuntimeSpec } from '../provider.ts';
+import { differences } from './differences.ts';
 import { resolverPath } from './etc.ts';
-import type { ChosenImage } from './image.ts';
 import { imageEnvironment } from './image-environment.ts';
-import { canChooseUser, type SandboxUser } from './image-user.ts';
-import { type Bind, movedView, type RootfsView, resolverCover } from './rootfs-view.ts';
+import type { SandboxUser } from './image-user.ts';
+import { memoryFor } from './limits.ts';
+import type { PlannedOrder, Runner } from './order.ts';
+import { addedResolver, type ResolverWish, resolverCovers } from './resolver.ts';
+import { type Bind, movedView, type RootfsView } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';
 import { trustCovers } from './trust.ts';
 
@@ -36,6 +39,8 @@ export interface Blueprint {
   gate?: { maker: 'init' | 'launcher'; resolver: string };
   /** Host files that are shown over its own, last. */
   covers: Bind[];
+  /** Host file for which init makes an /etc/resolv.conf. */
+  resolver?: string;
   /** Environment of the image's own, for every command. */
   env: Record<string, string>;
   /** Who commands are; the standard user without. */
@@ -57,23 +62,6 @@ interface Sizes {
 
 const MEBIBYTE = 1024 * 1024;
 const TREE = 'tree';
-
-/** The program that creates the namespaces. */
-export interface Runner {
-  name: 'bwrap' | 'unshare' | 'proot';
-  path: string;
-}
-
-export interface CreateOrder {
-  runner: Runner;
-  spec: RuntimeSpec;
-}
-
-/** An order whose image has been found. */
-export interface PlannedOrder extends CreateOrder {
-  image: ChosenImage;
-  user: SandboxUser;
-}
 
 /** The resources claimed on the host for this runtime. */
 export interface Claims {
@@ -108,13 +96,14 @@ export async function planSandbox(
   const { runner, spec, image } = order;
   const { agent, cgroups } = await state.prepare();
   const name = runtimeName(spec);
-  const network = runner.name === 'proot' ? 'host' : networkOf(state, spec);
-  const memory_mb = memoryFor(state, spec);
+  const wish = await resolverWish(state, order);
+  const { view, network } = wish;
+  const memory_mb = memoryFor(state.config, spec);
   const sources = { 'svc-agent': agent, ...(claims.workspace ? { workspace: claims.workspace } : {}) };
   const isStaged = claims.slot !== undefined;
   const reach = (part: string, path: string) =>
     isStaged ? join(runFolder(state.folders, name), part) : path;
-  const view = await state.view(image.rootfs, network);
+  const resolver = await addedResolver(state, wish);
   const blueprint: Blueprint = {
     name,
     id: spec.id,
@@ -124,7 +113,8 @@ export async function planSandbox(
     ...(image.stored && { isTree: true as const }),
     network,
     ...(spec.gate && { gate: { maker: gateMaker(runner), resolver: resolverPath(state.folders) } }),
-    covers: await coversOf(state, spec, { view, network }),
+    covers: await coversOf(state, spec, wish),
+    ...(resolver !== undefined && { resolver }),
     agent: reach('svc-agent', agent),
     ...(claims.workspace ? { workspace: reach('workspace', claims.workspace) } : {}),
     ...(spec.role === 'pool' && { isPool: true as const }),
@@ -147,21 +137,26 @@ export async function planSandbox(
     memory_mb,
     // A property of the configuration, not a difference from the request: a strict spawn has no other user to ask for.
     warnings: [
-      ...differences(state, order),
+      ...differences(state.config, order, { bounds: cgroups.folders, resolver: wish }),
       ...(order.user.uid === 0 && !spec.strict ? [IGNORED_OWNERS] : []),
     ],
   };
 }
 
-async function coversOf(
-  state: UserspaceState,
-  { trust }: RuntimeSpec,
-  { view, network }: Pick<Blueprint, 'view' | 'network'>,
-): Promise<Bind[]> {
-  const resolver = network === 'host' ? await state.slowly(() => resolverCover(view)) : [];
+async function coversOf(state: UserspaceState, { trust }: RuntimeSpec, wish: ResolverWish): Promise<Bind[]> {
+  const resolver = await resolverCovers(wish);
   return trust === undefined
     ? resolver
-    : [...resolver, ...(await state.slowly(() => trustCovers(state, view, trust)))];
+    : [...resolver, ...(await state.slowly(() => trustCovers(state, wish.view, trust)))];
+}
+
+/** What of the order decides about its resolver. */
+export async function resolverWish(
+  state: UserspaceState,
+  { runner, spec, image }: PlannedOrder,
+): Promise<ResolverWish> {
+  const network = runner.name === 'proot' ? 'host' : networkOf(state, spec);
+  return { runner, spec, network, view: await state.view(image.rootfs, network) };
 }
 
 /** bubblewrap leaves init no right over the network that it makes. */
@@ -172,34 +167,6 @@ const IGNORED_OWNERS =
 
 function networkOf(state: UserspaceState, spec: RuntimeSpec): 'none' | 'host' {
   return spec.network === 'default' && state.config.network === 'host' ? 'host' : 'none';
-}
-
-const memoryFor = ({ config }: Pick<UserspaceState, 'config'>, spec: RuntimeSpec) =>
-  Math.min(spec.memory_mb, config.max_memory_mb);
-
-/** The differences between the request and the sandbox that would run, as far as known before anything is created. */
-export function differences(
-  state: Pick<UserspaceState, 'config'>,
-  { spec, runner, image }: PlannedOrder,
-): string[] {
-  const memory_mb = memoryFor(state, spec);
-  const warnings = [...image.warnings, ...imageEnvironment(image).warnings];
-  if (runner.name === 'proot')
-    warnings.push(
-      'proot does not isolate: this sandbox can reach the files, processes and network of the host as its user.',
-    );
-  if (spec.memory_mb > memory_mb)
-    warnings.push(
-      `memory_mb is ${memory_mb} instead of ${spec.memory_mb}: providers.userspace.max_memory_mb limits it.`,
-    );
-  if (image.rootfs && runner.name === 'bwrap')
-    warnings.push('The image is read-only: bubblewrap does not support an overlay.');
-  const isOtherUser = state.config.user !== 'sandbox' && image.stored !== undefined;
-  if (isOtherUser && !canChooseUser({ image, runner: runner.name }))
-    warnings.push(
-      `Commands run as user sandbox: providers.userspace.user needs the runner unshare, and this is ${runner.name}.`,
-    );
-  return warnings;
 }
 
 /** Half of the memory for /workspace, a quarter for /tmp and for /dev/shm each; none above max_disk_mb. */

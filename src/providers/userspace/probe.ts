@@ -4,8 +4,10 @@ import { join, posix } from 'node:path';
 import { asServiceError } from '../../domain/errors.ts';
 import { abortable } from '../../domain/timeout.ts';
 import type { Finding } from '../findings.ts';
+import type { CgroupHost } from '../local/cgroup-host.ts';
 import { UnusableFolder } from '../local/instance-folders.ts';
 import type { ProbeReport } from '../provider.ts';
+import { missingLimits } from './limits.ts';
 import type { RunnerChoice } from './runner.ts';
 import type { UserspaceState } from './state.ts';
 
@@ -24,7 +26,7 @@ export async function probeUserspace(
     const languages = await abortable(languageFindings(state), signal);
     const findings = [
       { name: 'runner', ok: true, message: `${runner.name} works.` },
-      limitsFinding([...cgroups.folders.keys()]),
+      limitsFinding(cgroups),
       ...languages,
     ];
     const missing = languages.filter(({ ok }) => !ok);
@@ -45,15 +47,13 @@ function describe(error: unknown, signal: AbortSignal): string {
   return `${message}${fact}${remedy ? ` ${remedy}` : ''}`;
 }
 
-function limitsFinding(bounded: string[]): Finding {
-  if (bounded.length > 0)
-    return { name: 'limits', ok: true, message: `cgroups bound ${bounded.join(', ')}.` };
-  return {
-    name: 'limits',
-    ok: false,
-    message:
-      'The service cannot create cgroups: memory is limited for each process, not in total. Delegate a cgroup to the service.',
-  };
+function limitsFinding({ folders }: CgroupHost): Finding {
+  const missing = missingLimits(folders);
+  const message =
+    missing.length === 0
+      ? `cgroups bound ${[...folders.keys()].join(', ')}.`
+      : `${missing.join(' ')} Delegate a cgroup to the service.`;
+  return { name: 'limits', ok: missing.length === 0, message };
 }
 
 /** The `languages` are required like the runner: the operator has promised them to users. */

@@ -7,10 +7,10 @@ import { TRACED_DEVICES } from './traced-root.ts';
 const AGENT = '/.svc/svc-agent';
 
 /** All arguments, in order: a later binding covers an earlier one. `workspace` is the entire root; see traced-root.ts. */
-export function prootArguments({ name, view, agent, workspace = '' }: Blueprint): string[] {
+export function prootArguments({ name, view, covers, agent, workspace = '' }: Blueprint): string[] {
   return [
     ['-r', workspace],
-    view.binds.flatMap(({ source, target }) => ['-b', `${source}:${target}`]),
+    [...view.binds, ...covers].flatMap(({ source, target }) => ['-b', `${source}:${target}`]),
     ['/proc', ...TRACED_DEVICES].flatMap((path) => ['-b', path]),
     ['-b', `${agent}:${AGENT}`, '-w', '/workspace', AGENT, 'init', name],
   ].flat();

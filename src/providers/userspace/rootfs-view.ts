@@ -19,6 +19,8 @@ export interface RootfsView {
   folders: string[];
   /** /etc/resolv.conf is a file that another one can cover. */
   hasResolver?: boolean;
+  /** /etc is a folder: a sandbox that may change its image can have a file of its own in it. */
+  hasEtc?: boolean;
   /** The image folder, where a private overlay over all of it is better than the binds. */
   overlay?: string;
 }
@@ -65,22 +67,13 @@ export async function imageView(image: string, slowly: SlowFolders): Promise<Roo
 
 async function look(image: string): Promise<RootfsView> {
   const root = await realpath(image);
-  const resolver = await lstat(join(root, 'etc/resolv.conf')).catch(() => undefined);
-  const hasResolver = resolver?.isFile() === true;
-  const view: RootfsView = { binds: [], links: [], folders: [], overlay: root, hasResolver };
+  const facts = (path: string) => lstat(join(root, path)).catch(() => undefined);
+  const [etc, resolver] = await Promise.all([facts('etc'), facts('etc/resolv.conf')]);
+  const hasEtc = etc?.isDirectory() === true;
+  const hasResolver = hasEtc && resolver?.isFile() === true;
+  const view: RootfsView = { binds: [], links: [], folders: [], overlay: root, hasEtc, hasResolver };
   for (const name of (await readdir(root)).sort()) if (!OWN.includes(name)) await addEntry(view, root, name);
   return view;
-}
-
-/**
- * The host's resolver, for an image with the host's network: its own is that of the machine where it was made, or empty.
- * Nothing where a link of the image leads elsewhere.
- */
-export async function resolverCover({ overlay, hasResolver }: RootfsView): Promise<Bind[]> {
-  if (overlay === undefined || !hasResolver) return [];
-  const etc = await lstat(join(overlay, 'etc')).catch(() => undefined);
-  const source = await realpath('/etc/resolv.conf').catch(() => undefined);
-  return etc?.isDirectory() && source !== undefined ? [{ target: '/etc/resolv.conf', source }] : [];
 }
 
 /** The view of an image that is mounted at `path` now. */

@@ -15,7 +15,7 @@ import type { RuntimeSpec } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import { clear } from './destroy.ts';
 import { chooseImage } from './image.ts';
-import type { Runner } from './plan.ts';
+import type { Runner } from './order.ts';
 import type { UserspaceState } from './state.ts';
 
 export interface RunnerChoice {

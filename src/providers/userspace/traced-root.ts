@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { makeFolders } from '../../host/make-folders.ts';
 import { UnusableFolder } from '../local/instance-folders.ts';
 import { UID_BASE } from '../local/uid-slots.ts';
-import type { PlannedOrder } from './plan.ts';
+import type { PlannedOrder } from './order.ts';
 import type { RootfsView } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';
 import { workspaceFolder } from './workspace.ts';

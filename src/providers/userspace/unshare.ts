@@ -18,7 +18,7 @@ export function unshareArguments({ network, agent, name, isPool }: Blueprint): s
 
 /** What init builds (agent/src/init/root.c reads these). */
 export function rootSettings(blueprint: Blueprint): Setting[] {
-  const { view, id, sizes, isPool, gate, covers, user = STANDARD_USER } = blueprint;
+  const { view, id, sizes, isPool, gate, covers, resolver, user = STANDARD_USER } = blueprint;
   return [
     ['hostname', id],
     ['inside_uid', `${user.uid}`],
@@ -29,6 +29,7 @@ export function rootSettings(blueprint: Blueprint): Setting[] {
     ...view.binds.map(({ target, source }): Setting => ['bind', `${target}=${source}`]),
     ...(gate && view.hasResolver ? [['bind', `/etc/resolv.conf=${gate.resolver}`] as Setting] : []),
     ...covers.map(({ target, source }): Setting => ['cover', `${target}=${source}`]),
+    ...(resolver === undefined ? [] : [['resolver', resolver] as Setting]),
     // Changes to an image would be seen by all users of a pool, and its open folders be written by each.
     ...(isPool ? [] : overlay(view.overlay, sizes.root)),
     ...(blueprint.isTree ? [['tree', '1'] as Setting] : []),
