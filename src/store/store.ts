@@ -23,6 +23,7 @@ import type { PoolStore } from './seam/pool.ts';
 import type { PrewarmedStore } from './seam/prewarmed.ts';
 import type { QuotaStore } from './seam/quotas.ts';
 import type { ReplicaStore, RoleStore } from './seam/replicas.ts';
+import type { RuntimeStore } from './seam/runtimes.ts';
 import type { SecretStore } from './seam/secrets.ts';
 import type { SessionStore } from './seam/sessions.ts';
 import type { SharedDatabase } from './seam/shared-database.ts';
@@ -276,6 +277,8 @@ export interface Store {
   roles: RoleStore;
   /** Absent where one process has the store for itself: its queue is in memory. */
   tickets?: TicketStore;
+  /** Absent where one process has the store for itself: it has them in memory. */
+  runtimes?: RuntimeStore;
   signals: SignalStore;
   /** Absent where one process has the store for itself. */
   shared?: SharedDatabase;

@@ -53,6 +53,8 @@ const ONLY_POSTGRES: Readonly<Record<string, readonly string[] | 'all'>> = {
   // Spawns that wait: one process has them in memory.
   tickets: 'all',
   ticket_owners: 'all',
+  // Runtimes of services that name them: one process has them in memory.
+  held_runtimes: 'all',
   // The time that several processes agree on.
   shared_time: 'all',
   // The write that made a row, for its repetition.

@@ -13,6 +13,7 @@ import { warm } from './store-prewarmed.suite.ts';
 import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
 import { alone, sharing } from './store-replicas.suite.ts';
+import { runtimesOf } from './store-runtimes.suite.ts';
 import { secrets } from './store-secrets.suite.ts';
 import { sessions } from './store-sessions.suite.ts';
 import { templated } from './store-templates.suite.ts';
@@ -66,6 +67,7 @@ export function storeContract(
     describe('workers', () => workers(given));
     describe('placing', () => placing(given));
     if (shared) describe('tickets', () => waiting(given));
+    if (shared) describe('runtimes', () => runtimesOf(given));
     describe('events', () => eventful(given));
     describe('idempotency', () => idempotent(given));
     describe('clock', () => clocked(given));

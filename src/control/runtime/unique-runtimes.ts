@@ -1,16 +1,19 @@
 // Where a service names the runtimes, it may name one twice, by error or on purpose. This wrapper gives no runtime to
-// two sandboxes and destroys none for a sandbox that does not own it.
+// two sandboxes, of all servers on the store, and destroys none for a sandbox that does not own it.
 import { ServiceError } from '../../domain/errors.ts';
 import { once } from '../../domain/once.ts';
 import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider, ProviderSet, RuntimeRef } from '../../providers/provider.ts';
 import type { PrewarmedStore } from '../../store/seam/prewarmed.ts';
+import type { RuntimeStore } from '../../store/seam/runtimes.ts';
 import type { SandboxStore } from '../../store/store.ts';
 
 export interface KnownSandboxes {
   sandboxes: Pick<SandboxStore, 'inStates'>;
   warm: Pick<PrewarmedStore, 'all'>;
+  /** Absent where one process has the store for itself. */
+  runtimes?: RuntimeStore;
 }
 
 const ALL = 1_000_000;
@@ -20,8 +23,9 @@ const ALL = 1_000_000;
  * and `destroy` leaves such a runtime alone.
  */
 export function uniqueRuntimes(set: ProviderSet, store: KnownSandboxes): ProviderSet {
+  const runtimes = store.runtimes ?? ownRuntimes(store);
   const sole = new Map(
-    set.all.map((provider) => [provider, provider.namesAreGiven ? soleIn(provider, store) : provider]),
+    set.all.map((provider) => [provider, provider.namesAreGiven ? soleIn(provider, runtimes) : provider]),
   );
   return {
     all: [...sole.values()],
@@ -30,25 +34,24 @@ export function uniqueRuntimes(set: ProviderSet, store: KnownSandboxes): Provide
   };
 }
 
-function soleIn(provider: Provider, store: KnownSandboxes): Provider {
-  const holders = holdersOf(provider.kind, store);
+function soleIn(provider: Provider, runtimes: RuntimeStore): Provider {
+  const { kind } = provider;
+  const adopted = once(() => runtimes.adopt(kind));
   return {
     ...provider,
     create: async (spec, signal) => {
-      const known = await holders();
+      await adopted();
       const made = await provider.create(spec, signal);
-      // Nothing is awaited from here to the entry: of two sandboxes with the same runtime the first has it.
-      if ((known.get(made.runtime_id) ?? spec.id) !== spec.id) throw taken(provider.kind);
-      known.set(made.runtime_id, spec.id);
+      if ((await runtimes.assign(kind, made.runtime_id, spec.id)) !== spec.id) throw taken(kind);
       return made;
     },
     destroy: async (ref, signal) => {
-      const known = await holders();
+      await adopted();
       const runtime_id = ref.runtime_id ?? (await foundByLabel(provider, ref, signal));
-      const holder = runtime_id === undefined ? undefined : known.get(runtime_id);
+      const holder = runtime_id === undefined ? undefined : await runtimes.find(kind, runtime_id);
       if ((holder ?? ref.id) === ref.id) await provider.destroy({ ...ref, runtime_id }, signal);
-      else if (ref.runtime_id !== undefined) throw taken(provider.kind);
-      for (const [name, id] of known) if (id === ref.id) known.delete(name);
+      else if (ref.runtime_id !== undefined) throw taken(kind);
+      await runtimes.release(ref.id);
     },
   };
 }
@@ -68,12 +71,28 @@ function taken(kind: string): ServiceError {
   });
 }
 
-/** Which sandbox has which runtime: of all servers on this database, and of this one before a row says so. */
-function holdersOf(kind: string, { sandboxes, warm }: KnownSandboxes): () => Promise<Map<string, string>> {
-  return once(async () => {
-    // Prewarmed rows first: one that a spawn takes in between is then found as a sandbox.
-    const rows = [...(await warm.all()), ...(await sandboxes.inStates(ACTIVE_STATES, ALL))];
-    const own = rows.filter(({ provider, worker_id }) => provider === kind && worker_id === LOCAL_WORKER);
-    return new Map(own.flatMap(({ id, runtime_id }) => (runtime_id === undefined ? [] : [[runtime_id, id]])));
-  });
+/** Runtimes of the only process on a store, in memory. */
+function ownRuntimes({ sandboxes, warm }: KnownSandboxes): RuntimeStore {
+  const holders = new Map<string, string>();
+  const keyOf = (provider: string, runtime_id: string) => `${provider} ${runtime_id}`;
+  const assign: RuntimeStore['assign'] = async (provider, runtime_id, sandbox_id) => {
+    const key = keyOf(provider, runtime_id);
+    const holder = holders.get(key) ?? sandbox_id;
+    holders.set(key, holder);
+    return holder;
+  };
+  return {
+    assign,
+    adopt: async (provider) => {
+      // Prewarmed rows first: one that a spawn takes in between is then found as a sandbox.
+      const rows = [...(await warm.all()), ...(await sandboxes.inStates(ACTIVE_STATES, ALL))];
+      const own = rows.filter((row) => row.provider === provider && row.worker_id === LOCAL_WORKER);
+      for (const { id, runtime_id } of own)
+        if (runtime_id !== undefined) await assign(provider, runtime_id, id);
+    },
+    find: async (provider, runtime_id) => holders.get(keyOf(provider, runtime_id)),
+    release: async (sandbox_id) => {
+      for (const [key, id] of holders) if (id === sandbox_id) holders.delete(key);
+    },
+  };
 }

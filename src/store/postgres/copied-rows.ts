@@ -26,7 +26,14 @@ const LONG_MS = 600_000;
 const BEATS_MS = 2500;
 
 /** Tables of PostgreSQL alone: the marks of writes and waits of servers that have stopped. `outbox` is numbered first. */
-const OF_RUNNING_SERVERS = ['outbox', 'finished_writes', 'replicas', 'tickets', 'ticket_owners'] as const;
+const OF_RUNNING_SERVERS = [
+  'outbox',
+  'finished_writes',
+  'replicas',
+  'tickets',
+  'ticket_owners',
+  'held_runtimes',
+] as const;
 /** Kept as the migrations make them. */
 const OF_THE_SCHEMA = ['schema_facts', 'confirmations', 'roles', 'shared_time'] as const;
 

@@ -22,6 +22,7 @@ import { EGRESS } from './migrations/0027-egress.ts';
 import { SECRETS } from './migrations/0028-secrets.ts';
 import { SESSIONS } from './migrations/0029-sessions.ts';
 import { USAGE } from './migrations/0030-usage.ts';
+import { RUNTIMES } from './migrations/0031-runtimes.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -58,6 +59,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 28, works_with: 24, sql: SECRETS },
   { version: 29, works_with: 24, sql: SESSIONS },
   { version: 30, works_with: 24, sql: USAGE },
+  { version: 31, works_with: 24, sql: RUNTIMES },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

@@ -21,6 +21,7 @@ import { noPool } from './pool-vms.ts';
 import { warmStore } from './prewarmed.ts';
 import { quotaStore } from './quotas.ts';
 import { replicaStore, roleStore } from './replicas.ts';
+import { runtimeStore } from './runtimes.ts';
 import { sandboxStore } from './sandboxes.ts';
 import { secretStore } from './secrets.ts';
 import { sessionStore } from './sessions.ts';
@@ -112,6 +113,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       replicas: replicaStore(own, () => numbering.request()),
       roles: roleStore(own),
       tickets: ticketStore(work),
+      runtimes: runtimeStore(work),
       signals,
       shared: {
         state: () => stateOf(work),

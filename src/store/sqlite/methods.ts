@@ -11,6 +11,7 @@ export type Tables = Omit<
   | 'roles'
   | 'signals'
   | 'tickets'
+  | 'runtimes'
   | 'shared'
   | 'ping'
   | 'condition'

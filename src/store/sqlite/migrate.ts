@@ -32,6 +32,7 @@ import { EGRESS } from './migrations/0027-egress.ts';
 import { SECRETS } from './migrations/0028-secrets.ts';
 import { SESSIONS } from './migrations/0029-sessions.ts';
 import { USAGE } from './migrations/0030-usage.ts';
+import { RUNTIMES } from './migrations/0031-runtimes.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -64,6 +65,7 @@ const MIGRATIONS: readonly string[] = [
   SECRETS,
   SESSIONS,
   USAGE,
+  RUNTIMES,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

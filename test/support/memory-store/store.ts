@@ -21,6 +21,7 @@ import { memoryWarm, takeWarm } from './prewarmed.ts';
 import { memoryQuotas } from './quotas.ts';
 import { admissionFacts, reads } from './reads.ts';
 import { memoryReplicas } from './replicas.ts';
+import { memoryRuntimes } from './runtimes.ts';
 import { memorySecrets } from './secrets.ts';
 import { memorySessions } from './sessions.ts';
 import { active, addEvents, copy, drop, overShare, type Tables } from './tables.ts';
@@ -84,7 +85,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     },
     audit: memoryAudit(),
     clock: memoryClock(tables),
-    ...(tickets && { tickets: tickets.store }),
+    ...(tickets && { tickets: tickets.store, runtimes: memoryRuntimes(tables) }),
     ping: async () => ({ commit_ms: 0 }),
     condition: () => ({ isChecking: false }),
     close: async () => {},

@@ -1,6 +1,8 @@
 // A service that names a runtime twice: the second sandbox is refused, and the first one keeps what it has.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { Replica } from '../../../../proof/simulation/replicas.ts';
 import type { RuntimeSpec } from '../../../../src/providers/provider.ts';
+import { memoryStore } from '../../../support/memory-store/store.ts';
 import { admin, api, forever, type World, world } from '../../../support/servers/control.ts';
 
 describe('a runtime that a provider returns twice', () => {
@@ -57,6 +59,23 @@ describe('a runtime that a provider returns twice', () => {
     await w.clock.advance(600_000);
     expect([...w.fake.runtimes.keys()]).toEqual([runtime_id]);
     expect(await w.control.sandboxes.get(id, api)).toMatchObject({ state: 'running' });
+  });
+
+  it('is refused by other servers on the store, and free for them once its sandbox has ended', async () => {
+    const shared = { ...w, store: memoryStore({ ...w, isShared: true }) };
+    const [one, two] = [1, 2].map(() => new Replica(shared, () => ({ kind: 'pass', ms: 0 })).control);
+    const spawnOn = (control = one) => control!.sandboxes.spawn({}, admin, {}, forever);
+    const { id, runtime_id } = await spawnOn();
+    repeats({ relabels: false });
+    await expect(spawnOn(two)).rejects.toMatchObject(refused);
+    expect([...w.fake.runtimes.keys()]).toEqual([runtime_id]);
+    await two!.sandboxes.destroy(id, admin);
+    expect(w.fake.runtimes.size).toBe(0);
+    w.fake.plant('sb-else');
+    const [planted] = w.fake.runtimes.values();
+    Object.assign(planted ?? {}, { runtime_id });
+    repeats({ relabels: true });
+    expect(await spawnOn()).toMatchObject({ state: 'running', runtime_id });
   });
 
   it('is free again once its sandbox is gone', async () => {
