@@ -44,6 +44,7 @@ EXCEPTIONS = [
     # What a schema cannot say.
     Exemption(REFUSED, r"GET /(admin/usage|owners/\{owner_id\}/usage.*)", 400, r"from is not before to", "a rule over two times"),
     Exemption(REFUSED, r"PUT /admin/egress/credentials/\{name\}", 400, r"cannot set the header|first host of a credential is a wildcard", "names of headers in any case, and an item that differs from the others"),
+    Exemption(REFUSED, r"GET /(admin/usage|owners/\{owner_id\}/usage.*)", 400, r"(from|to) is not a ", "which months have 31 days"),
     Exemption(REFUSED, r"PUT /sandboxes/\{id\}/files/\{path\}", 400, r"mode is given in the body and in the query", "a rule over query and body"),
     Exemption(REFUSED, r"PUT /templates/\{name\}", 400, r"not the name in the path", "a rule over path and body"),
     Exemption(REFUSED, r"POST /.*worker.*/heartbeat", 400, r"rpc_url is", "which addresses a host stands for, and the configuration"),

@@ -24,6 +24,17 @@ PRESENT = json.loads(os.environ["SVC_PRESENT"])
 CURSOR = (Path(__file__).parent / "cursor-pattern.txt").read_text().strip()
 #: Answers to these would never end.
 ENDLESS = {"/events", "/sandboxes/{id}/logs", "/sandboxes/{id}/execs/{exec_id}/output"}
+#: The description has no pattern for hosts, as none says what IDNA takes. Here: two labels or more of 15 characters at most, no
+#: `--`, and none of our own names.
+NAME = r"(?:[a-z0-9](?:-?[a-z0-9]){0,7}\.){1,3}(?:com|net|org|dev|io|example)"
+OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+IPV4 = rf"(?:{OCTET}\.){{3}}{OCTET}"
+PORT = r"(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+HOSTS = {
+    "EgressRule": rf"^(?:(?:\*\.)?{NAME}|{IPV4}(?:/(?:[12]?[0-9]|3[0-2]))?|\*)(?::(?:{PORT}|\*))?$",
+    "EgressTarget": rf"^(?:{NAME}|{IPV4})$",
+    "CredentialHost": rf"^(?:\*\.)?{NAME}(?::{PORT})?$",
+}
 MOST_FAILURES = 500
 #: Characters of a text.
 LONGEST = 200
@@ -44,6 +55,8 @@ def before_load_schema(context, raw_schema):
     # The description shows a simple pattern, which also matches text that is not a cursor.
     for name in ("Cursor", "ImageCursor"):
         schemas[name]["pattern"] = CURSOR
+    for name, pattern in HOSTS.items():
+        schemas[name]["pattern"] = pattern
 
 
 def shorten(schema):
