@@ -1,16 +1,17 @@
 // Images in the store beside what `umoci unpack` makes of them, file by file; and archives as other tools write them.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { realHost } from '../../src/host/real-host.ts';
 import type { FoundImage } from '../../src/images/found-images.ts';
+import { findStored } from '../../src/images/image-store.ts';
 import { importImages } from '../../src/images/import.ts';
 import { debianProgram } from '../support/hosts/debian-program.ts';
 import { imageTar } from '../support/hosts/engine.ts';
-import { ODD, SIXTY } from '../support/hosts/odd-archives.ts';
+import { ODD, OPAQUE, SIXTY } from '../support/hosts/odd-archives.ts';
 import { AGENT } from '../support/hosts/real-agent.ts';
 import { sharedEngine } from '../support/hosts/shared-engine.ts';
 import { treeFacts } from '../support/hosts/tree-facts.ts';
@@ -23,6 +24,8 @@ import {
 } from '../support/hosts/umoci.ts';
 import { layerRecords } from '../support/hosts/unpacker.ts';
 import { describeWith, itWith } from '../support/requires.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { makeHome, NOBODY, removeHome, userOf } from '../support/servers/server.ts';
 import { type TarPart, tarArchive } from '../support/tar.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -41,6 +44,22 @@ async function take(source: string, name = 'team/tool:1'): Promise<FoundImage & 
   return { ...found, root };
 }
 
+/** The same by the command of an ordinary user, whom a folder of root does not concern. */
+async function takeAsNobody(source: string): Promise<FoundImage & { root: string }> {
+  const home = makeHome(true);
+  onTestFinished(() => removeHome(home));
+  const [root, copy] = [join(home, 'store'), join(home, 'layout')];
+  execFileSync('cp', ['-r', source, copy]);
+  execFileSync('chown', ['-R', `${NOBODY}:${NOBODY}`, copy]);
+  const env = { HOME: home, SVC_IMAGES_PATH: root, SVC_IMAGES_KEEP_FREE_BYTES: '0' };
+  const args = ['image', 'import', copy, '--name', 'team/tool:1'];
+  expect(await runCli(args, env, '', userOf({ ordinaryUser: true }))).toMatchObject({ code: 0, stderr: '' });
+  const found = await findStored(root, 'team/tool:1', 0);
+  if (!found) throw new Error(`${source} has no image`);
+  expect(statSync(found.tree).uid).toBe(NOBODY);
+  return { ...found, root };
+}
+
 /** With the records of its layers. */
 const treeOf = ({ tree, root, image }: FoundImage & { root: string }) => ({
   path: tree,
@@ -51,15 +70,19 @@ describeWith(['root', 'umoci', 'python3'], 'an image beside `umoci unpack`', () 
   it.each<[string, number, () => Buffer[]]>([
     ['hard links, devices, capabilities, whiteouts, odd and long names', 50, () => tars(ODD)],
     ['60 layers', 60, () => tars(SIXTY)],
+    ['opaque folders', 15, () => tars(OPAQUE)],
+    ['opaque folders over a complete root', 280, () => [readFileSync(imageTar('busybox')), ...tars(OPAQUE)]],
   ])(
     'has the same files, modes, owners and capabilities: %s',
     async (_, least, layers) => {
       const { layout, root } = umociUnpack(layers());
-      const ours = treeOf(await take(layout));
       const theirs = treeFacts(root);
-      expect(differences(ours, theirs)).toEqual([]);
       expect(theirs.size).toBeGreaterThan(least);
-      expect(recordedCapabilities(ours.records)).toEqual(capabilitiesBelow(root));
+      for (const taken of [await take(layout), await takeAsNobody(layout)]) {
+        const ours = treeOf(taken);
+        expect(differences(ours, theirs)).toEqual([]);
+        expect(recordedCapabilities(ours.records, treeFacts(taken.tree))).toEqual(capabilitiesBelow(root));
+      }
     },
     120_000,
   );
@@ -72,7 +95,7 @@ describeWith(['root', 'umoci', 'python3'], 'an image beside `umoci unpack`', () 
       const theirs = treeFacts(root);
       expect(differences(ours, theirs)).toEqual([]);
       expect(theirs.size).toBeGreaterThan(300);
-      expect(recordedCapabilities(ours.records)).toEqual(capabilitiesBelow(root));
+      expect(recordedCapabilities(ours.records, treeFacts(ours.path))).toEqual(capabilitiesBelow(root));
     },
     300_000,
   );

@@ -62,12 +62,15 @@ for folder, _, names in os.walk(root):
 print(json.dumps(found))
 `;
 
-/** Capabilities that the records of a tree have, in the same form. */
-export function recordedCapabilities(records: readonly (readonly LayerRecord[])[]): Map<string, string> {
+/** Capabilities that the records of a tree have, in the same form: of files that it still has. */
+export function recordedCapabilities(
+  records: readonly (readonly LayerRecord[])[],
+  tree: ReadonlyMap<string, TreeFact>,
+): Map<string, string> {
   const found = new Map<string, string>();
   for (const { path, attributes } of records.flat()) {
     const value = attributes['security.capability'];
-    if (value === undefined) found.delete(path);
+    if (value === undefined || !tree.has(path)) found.delete(path);
     else found.set(path, Buffer.from(value, 'latin1').toString('hex'));
   }
   return found;
