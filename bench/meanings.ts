@@ -20,13 +20,18 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   'P10-read': { text: 'The download of a 64 MB file out of a container, against `docker cp`.' },
   'P11-in': {
     text: '`svc sandbox cp` of a folder of 1,000 small files into a container, against `docker cp`.',
+    miss: 'the start of our program is part of it (P28-version); the client of Docker is compiled.',
   },
-  'P11-out': { text: 'The same out of a container.' },
+  'P11-out': {
+    text: 'The same out of a container.',
+    miss: 'the start of our program is part of it (P28-version); the client of Docker is compiled.',
+  },
   'P11-userspace': { text: 'Such a folder as an archive into a userspace sandbox, against `tar` alone.' },
   'P27-run': { text: '`svc sandbox run` of a one-off command in a container, against `docker run --rm`.' },
   'P27-exec': { text: '`svc sandbox exec` in a container that runs, against `docker exec`.' },
   'P27-llm': {
     text: 'From nothing to the first command in a container, against `llm-sandbox` of PyPI over the same engine.',
+    miss: 'both sides create and start a container, which takes the engine most of the time (P2).',
   },
   'P20-bwrap': { text: 'A one-off command in a fresh userspace sandbox (bubblewrap).' },
   'P21-bwrap': { text: 'A command in a userspace sandbox that already runs (bubblewrap).' },

@@ -86,12 +86,12 @@ export async function measurePair(pair: Pair, next: () => number, signal?: Abort
     target: pair.target,
     pass,
     pairs: samples.ours.length,
-    ...(limits.length > 0 && { limit: limits.join(' ') }),
+    ...(limits.length > 0 && { limit: limits.join('; ') }),
   };
 }
 
 function floorText({ ms, what }: { ms: number; what: string }): string {
-  return `${what} takes ${ms.toFixed(1)} ms.`;
+  return `${what} takes ${ms.toFixed(1)} ms`;
 }
 
 interface Samples {

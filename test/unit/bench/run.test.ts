@@ -100,8 +100,8 @@ it('passes a row at its floor, and says so', async () => {
   ];
   const { rows } = await bench({ root: '/', groups });
   expect(rows.map(({ pass, limit }) => [pass, limit])).toEqual([
-    [true, 'the rest takes 2.8 ms.'],
-    [false, 'the rest takes 2.6 ms. more.'],
+    [true, 'the rest takes 2.8 ms'],
+    [false, 'the rest takes 2.6 ms; more.'],
   ]);
 });
 
