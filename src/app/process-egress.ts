@@ -3,6 +3,7 @@ import { parseDuration } from '../domain/duration.ts';
 import type { Egress, EgressDeps, EgressSettings } from '../egress/egress.ts';
 import { openEgress } from '../egress/open-egress.ts';
 import type { Config } from '../schema/config.ts';
+import type { EgressParts } from '../worker/worker.ts';
 
 type Open = (hooks: Pick<EgressDeps, 'clock' | 'random' | 'onEvent'>) => Egress;
 
@@ -10,6 +11,18 @@ type Open = (hooks: Pick<EgressDeps, 'clock' | 'random' | 'onEvent'>) => Egress;
 export function processEgress({ egress }: Pick<Config, 'egress'>): Open | undefined {
   const settings = egressSettings(egress);
   return egress.enabled ? (hooks) => openEgress({ ...hooks, settings: () => settings }) : undefined;
+}
+
+/** The same for the sandboxes of a worker. */
+export function workerEgress({
+  config,
+  concealed: conceal,
+}: {
+  config: Pick<Config, 'egress'>;
+  concealed(secret: string): () => void;
+}): EgressParts | undefined {
+  const open = processEgress(config);
+  return open && { open, own: config.egress, conceal };
 }
 
 function egressSettings(config: Config['egress']): EgressSettings {

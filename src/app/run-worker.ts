@@ -130,6 +130,7 @@ function prepared(flags: WorkerFlags, version: string): { deps: WorkerProcessDep
     reread,
     token,
     conceal: (secret: string) => redactor.add([secret]),
+    concealed: (secret: string) => redactor.hold(secret),
     host,
     clock,
     random,

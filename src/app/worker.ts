@@ -23,6 +23,7 @@ import type { WorkerFacts } from '../worker/heartbeats.ts';
 import { heartbeatOnce, type RunningWorker, type Serve, startWorker } from '../worker/worker.ts';
 import { closeStack } from './close-stack.ts';
 import { processImages, runsImages } from './image-pulls.ts';
+import { workerEgress } from './process-egress.ts';
 import { processLedger } from './process-ledger.ts';
 import { storeProgram } from './store-program.ts';
 import { type ChangingFiles, changingFiles, type WorkerFiles } from './worker-files.ts';
@@ -37,6 +38,8 @@ export interface WorkerProcessDeps {
   token?: string | undefined;
   /** Keeps a secret out of the log. */
   conceal(secret: string): void;
+  /** Keeps a secret out of the log until the returned function is called. */
+  concealed(secret: string): () => void;
   host: Host;
   clock: Clock;
   ids: Ids;
@@ -91,6 +94,7 @@ export async function openWorker(
       imageStore: runsImages(providers.all) ? own?.images : undefined,
       maxSandboxes: placesOf(config),
       sessionsAllowed: config.worker.sessions,
+      egressParts: workerEgress(deps),
     });
     const close = async (graceMs: number) => {
       await worker.close(graceMs);
@@ -115,15 +119,17 @@ export async function beatOnce(given: WorkerProcessDeps): Promise<HeartbeatAnswe
   const { serve, facts } = near;
   try {
     const rpcUrl = serve === undefined || serve.port === 0 ? undefined : serve.rpcUrl(serve.port);
-    return await heartbeatOnce(
-      { ...deps, ...near, providers, sessionsAllowed: deps.config.worker.sessions },
-      { ...facts, rpcUrl },
-    );
+    return await heartbeatOnce({ ...deps, ...near, providers, ...offered(deps) }, { ...facts, rpcUrl });
   } finally {
     await providers.close();
     await near.close();
   }
 }
+
+const offered = ({ config: { worker, egress } }: WorkerProcessDeps) => ({
+  sessionsAllowed: worker.sessions,
+  holdsEgress: egress.enabled,
+});
 
 /** The files of a worker's state begin so. */
 const statePath = ({ database, worker }: Config, id: string) =>

@@ -38,6 +38,7 @@ import { InFlightSpawns } from './runtime/in-flight-spawns.ts';
 import { LivenessChecker } from './runtime/liveness.ts';
 import { OpenOutcomes } from './runtime/open-outcomes.ts';
 import { Probes } from './runtime/probes.ts';
+import type { OpenEgressLink } from './runtime/remote-gate.ts';
 import { Replicas } from './runtime/replicas.ts';
 import { Roles } from './runtime/roles.ts';
 import { rollbackSpawn } from './runtime/rollback.ts';
@@ -190,15 +191,17 @@ export function buildRuntime(deps: ControlDeps, foundation: Foundation) {
   settings.hasPreviews = (sandbox) =>
     hasPreviews(providers, sandbox, (...asked) => fleet.abilities.has(...asked));
   const vms = new Vms({ pool, providers, clock, logger });
+  const { spawnWaitMs } = settings;
+  const ofWorkers = remoteRuntimes({ workers, sandboxes, fleet, remote, clock, spawnWaitMs });
   const runtimes = runtimesOf({
     providers,
     clock,
     logger,
     tenants: tenants({ pool, vms, clock }),
-    remote: remoteRuntimes({ workers, sandboxes, fleet, remote, clock, spawnWaitMs: settings.spawnWaitMs }),
+    remote: ofWorkers,
   });
   const sessions = new Sessions({ clock, attach: runtimes.attach });
-  const { egress, gates, credentials } = egressOf(deps, foundation, sessions);
+  const { egress, gates, credentials } = egressOf(deps, foundation, sessions, ofWorkers.openLink);
   settings.opensEgress = egress !== undefined;
   const deadlines = new AgentDeadlines({ sessions, clock, logger });
   const spawns = new InFlightSpawns();
@@ -268,8 +271,9 @@ const noSeal = () =>
 /** Outgoing connections of sandboxes, and the gates that keep them open. */
 function egressOf(
   { config, openEgress, seal = noSeal, conceal = () => () => undefined, random, logger }: ControlDeps,
-  { clock, store, publisher }: Foundation,
+  { clock, store, publisher, roles }: Foundation,
   sessions: Sessions<SandboxRuntime>,
+  openLink: OpenEgressLink,
 ) {
   const settings = config.current().egress;
   const egress = openEgress?.({ clock, random, onEvent: (event) => gates.noted(event) });
@@ -279,6 +283,6 @@ function egressOf(
   const days = settings.ca_days;
   const authorities = new Authorities({ egress, secrets, seal, instance, days, clock, logger });
   const parts = { sandboxes, quotas, credentials, authorities, conceal, sessions, publisher, clock, logger };
-  const gates: EgressGates = new EgressGates({ egress, config: settings, ...parts });
+  const gates: EgressGates = new EgressGates({ egress, config: settings, openLink, roles, ...parts });
   return { egress, gates, credentials };
 }

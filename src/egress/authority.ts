@@ -29,6 +29,11 @@ export class Authority implements EgressAuthority {
     this.#random = random;
   }
 
+  get pair(): KeyPair {
+    const { certificate, key } = this.#pair;
+    return { certificate, key };
+  }
+
   get certificate(): string {
     return this.#pair.certificate;
   }

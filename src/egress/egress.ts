@@ -2,8 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import type { SandboxIo } from '../agent/io.ts';
-import type { EgressCredential } from '../domain/egress/credential.ts';
-import type { AddressFacts, EgressLayer } from '../domain/egress/policy.ts';
+import type { AppliedPolicy } from '../domain/egress/applied.ts';
 import type { Clock, Random } from '../domain/ports.ts';
 import type { EgressCheck, EgressLayerName, EgressLogLine, EgressReason } from '../schema/egress.ts';
 import type { Reads } from './reads.ts';
@@ -18,30 +17,16 @@ export interface KeyPair {
 export interface EgressAuthority {
   /** In PEM. */
   readonly certificate: string;
+  /** For a worker, which ends TLS in place of this server. */
+  readonly pair: KeyPair;
   /** For TLS servers of this name. */
   contextFor(name: string): SecureContext;
 }
 
-/** The policy of one sandbox as it is applied. Replaced as one value; nothing in it changes. */
-export interface AppliedEgress {
-  /** In the order server, owner, template, spawn. */
-  readonly layers: readonly EgressLayer[];
-  /** `egress.allow_private`. */
-  readonly isPermittedPrivate: AddressFacts['isPermittedPrivate'];
-  /** Connections at once, from 1 to 192; further ones wait 10 s. */
-  readonly max_connections: number;
-  /** Bytes a second in each direction; 0 is none. */
-  readonly rate: number;
-  /** Bytes of both directions together, over the life of the sandbox on this server; 0 is none. */
-  readonly max_bytes: number;
-  /** Ports that the transparent gate opens; undefined: programs use the proxy. */
-  readonly ports?: readonly number[];
-  /** Those that requests get, the strongest first. */
-  readonly credentials: readonly EgressCredential[];
-  /** Ends TLS for their hosts; programs must trust its certificate. Absent: their TLS passes unchanged. */
+/** The policy of one sandbox as it is applied here. */
+export interface AppliedEgress extends AppliedPolicy {
+  /** Ends TLS for hosts with a credential; programs must trust its certificate. Absent: their TLS passes unchanged. */
   readonly authority?: EgressAuthority | undefined;
-  /** Which decisions become events. */
-  readonly log: 'denied' | 'all' | 'none';
 }
 
 /** Settings of the server. Read at each use, so they may change. */
@@ -127,6 +112,13 @@ export interface Egress {
   /** A new authority that holds for `lifeMs` from now. */
   createAuthority(name: string, lifeMs: number): KeyPair;
   authority(pair: KeyPair): EgressAuthority;
+  /**
+   * The first of the authorities that programs of the sandbox can be made to trust; undefined: none. Rejects as the session does.
+   */
+  trusted(
+    io: Pick<SandboxIo, 'gate'>,
+    authorities: readonly EgressAuthority[],
+  ): Promise<EgressAuthority | undefined>;
   /** Numbers for `/diagnostics`. */
   diagnostics(): Readonly<Record<string, number>>;
   close(): Promise<void>;

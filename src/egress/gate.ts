@@ -218,7 +218,8 @@ export class OpenGate implements EgressGate, FrontGate {
   }
 
   async #openPorts(gate: SandboxGate): Promise<void> {
-    this.#missing = await openPorts(gate, this.#deps.settings().proxy_port, this.#policy.ports);
+    const { ports, proxy_port = this.#deps.settings().proxy_port } = this.#policy;
+    this.#missing = await openPorts(gate, proxy_port, ports);
   }
 
   #client({ origin: { uid, target }, socket: client }: GateConnection): void {

@@ -11,6 +11,7 @@ import { ownAddresses } from './own-addresses.ts';
 import { Names } from './resolve.ts';
 import { serverResolver } from './resolver.ts';
 import { Slots } from './slots.ts';
+import { trustedAuthority } from './trust.ts';
 
 export function openEgress(deps: EgressDeps): Egress {
   const { clock, random, settings, onEvent, roots, dial = dialTcp } = deps;
@@ -50,6 +51,7 @@ export function openEgress(deps: EgressDeps): Egress {
     },
     createAuthority: (name, lifeMs) => createAuthority(name, { random, now: clock.now(), lifeMs }),
     authority: (pair) => new Authority(pair, clock, random),
+    trusted: trustedAuthority,
     diagnostics: () => {
       const sizes = [...gates.values()].map((gate) => gate.sizes);
       const sum = (key: keyof (typeof sizes)[number]) => sizes.reduce((total, each) => total + each[key], 0);

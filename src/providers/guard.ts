@@ -54,7 +54,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     make('destroy', new AbortController().signal, (signal) => provider.destroy(ref, signal)).catch(
       () => undefined,
     );
-  const { snapshots, presentImages, readyImage, imageState, gateRefusal, usage } = provider;
+  const { snapshots, presentImages, readyImage, imageState, gateRefusal, usage, openEgress } = provider;
   return {
     ...traitsOf(provider),
     describe: () => provider.describe(),
@@ -72,6 +72,15 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
       const late = (io: SandboxIo) => io.close();
       return make('attach', signal, (inner) => provider.attach(ref, inner), late);
     },
+    ...(openEgress && {
+      openEgress: (ref, onNews, signal) =>
+        make(
+          'attach',
+          signal,
+          (inner) => openEgress(ref, onNews, inner),
+          (link) => link.close(),
+        ),
+    }),
     list: (signal) => make('list', signal, (inner) => provider.list(inner)),
     ...(presentImages && { presentImages: (signal) => make('list images', signal, presentImages) }),
     // It has a limit of its own, and bounds what runs at once.

@@ -7,6 +7,7 @@ import type { ImageState } from '../schema/admission.ts';
 import type { ImagePolicy } from '../schema/image-policy.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { Capability, Isolation, ProviderKind } from '../schema/provider.ts';
+import type { EgressAnswer, EgressCall } from '../schema/worker-egress.ts';
 import type { Reading } from './reading.ts';
 
 /** Identifies a runtime. Without `runtime_id` (the reply to create was lost) it is found by its label. */
@@ -74,6 +75,18 @@ export interface Created {
   vcpus: number;
   /** One sentence for each difference between the request and the sandbox. */
   warnings: string[];
+}
+
+/** What a worker reports of a gate. */
+export type EgressNews = Pick<EgressAnswer, 'report' | 'line' | 'event'>;
+
+/** To the gate of one sandbox on its worker (docs/network.md#workers). */
+export interface EgressLink {
+  /** Rejects with the error of the worker, `unavailable` once the link has ended, `timeout` after 30 s, which ends it. */
+  call(ask: Omit<EgressCall, 'id'>): Promise<EgressAnswer>;
+  readonly closed: Promise<void>;
+  /** Idempotent. */
+  close(): void;
 }
 
 /** A runtime, and what to report of it that is not a difference. */
@@ -164,6 +177,11 @@ export interface Provider {
   destroy(ref: RuntimeRef, signal: AbortSignal): Promise<void>;
   /** Opens a session with the sandbox. Throws `unavailable` when the runtime is not running or does not answer. */
   attach(ref: RuntimeRef, signal: AbortSignal): Promise<SandboxIo>;
+  /**
+   * Only of other workers: opens a link to the outgoing connections of a sandbox. `onNews` gets what comes unasked. Rejects as `attach`
+   * does, with `not_implemented` where the worker holds no policies.
+   */
+  openEgress?(ref: RuntimeRef, onNews: (news: EgressNews) => void, signal: AbortSignal): Promise<EgressLink>;
   /** All runtimes with our instance label; ended ones as `stopped`. */
   list(signal: AbortSignal): Promise<RuntimeListing[]>;
   /**

@@ -61,6 +61,10 @@ export const RpcSpawnParams = Type.Object({
   network: Type.Optional(Type.Enum(['default', 'none'])),
   image_policy: Type.Optional(Type.Enum([...IMAGE_POLICIES])),
   private_images,
+  gate: Type.Optional(Type.Boolean({ description: 'Make a transparent gate for outgoing connections.' })),
+  trust: Type.Optional(
+    Type.String({ maxLength: 16_384, description: 'A certificate in PEM that its programs are to trust.' }),
+  ),
   strict: Type.Optional(
     Type.Boolean({
       description: 'Reject with precondition_failed if the sandbox would differ from this.',

@@ -42,10 +42,11 @@ export async function destroySandbox(
  * failure does not stop an end: after a restart the sweep finds what the journal missed.
  */
 export async function endRuntime(parts: WorkerParts, known: WorkerSandbox, why: string): Promise<void> {
-  const { providers, sessions, logger } = parts;
+  const { providers, sessions, egress, logger } = parts;
   const { record } = known;
   const { sandbox_id, provider } = record;
   await noteAnyway(parts, sandbox_id, 'ending');
+  egress?.close(sandbox_id);
   await sessions.end(sandbox_id);
   await readLast(parts, known);
   await providers.get(provider).destroy(refOf(record), unaborted());

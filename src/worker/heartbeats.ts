@@ -1,16 +1,20 @@
 // Sends heartbeats with the worker's status. Failures are retried with backoff and jitter.
 import { ServiceError } from '../domain/errors.ts';
 import type { Random } from '../domain/ports.ts';
-import { withTimeout } from '../domain/timeout.ts';
-import { IMAGES, PULLS, SESSIONS } from '../domain/worker-capabilities.ts';
+import { orAfter, withTimeout } from '../domain/timeout.ts';
+import { EGRESS, EGRESS_GATE, IMAGES, PULLS, SESSIONS } from '../domain/worker-capabilities.ts';
 import type { Provider } from '../providers/provider.ts';
 import { type Capacity, type HeartbeatBody, MOST_IMAGES, REPORTED_IMAGE } from '../schema/worker.ts';
 import type { HeartbeatAnswer } from './control-link.ts';
 import { unaborted, type WorkerParts } from './worker-parts.ts';
 
 const DEADLINE_MS = 10_000;
+/** Kinds whose policies are proven on workers; the others answer 501. */
+const EGRESS_KINDS: readonly string[] = ['userspace'];
 const FIRST_RETRY_MS = 1_000;
 const JITTER = 0.2;
+/** How long a heartbeat waits for the first try of a gate. */
+const GATE_MS = 5_000;
 
 /** The facts that do not change while the worker runs. */
 export interface WorkerFacts {
@@ -26,7 +30,10 @@ export interface WorkerFacts {
 export type HeartbeatParts = Pick<
   WorkerParts,
   'providers' | 'link' | 'draining' | 'sessionsAllowed' | 'images' | 'clock' | 'logger'
->;
+> & {
+  /** Whether sandboxes can have egress policies here; absent: no. */
+  holdsEgress?: boolean | undefined;
+};
 
 interface HeartbeatDeps {
   parts: HeartbeatParts;
@@ -111,7 +118,7 @@ async function bodyOf(
     labels,
     status: parts.draining.isDraining ? 'draining' : 'online',
     providers: healthy.map(({ kind }) => kind),
-    capabilities: capabilitiesOf(healthy, parts),
+    capabilities: [...capabilitiesOf(healthy, parts), ...(await egressOf(healthy, parts))],
     images: await imagesOf(healthy),
     ...(rpcUrl !== undefined && { rpc_url: rpcUrl }),
   };
@@ -125,6 +132,23 @@ async function imagesOf(providers: readonly Provider[]): Promise<string[]> {
   const shape = new RegExp(REPORTED_IMAGE);
   const names = lists.flat().filter((name) => shape.test(name));
   return [...new Set(names)].slice(0, MOST_IMAGES);
+}
+
+/** A gate is tried once. One that takes longer is reported later. */
+async function egressOf(
+  providers: readonly Provider[],
+  { holdsEgress = false, sessionsAllowed, clock }: HeartbeatParts,
+): Promise<string[]> {
+  if (!holdsEgress || !sessionsAllowed) return [];
+  const able = providers.filter(({ kind, hasEgress }) => hasEgress === true && EGRESS_KINDS.includes(kind));
+  const lists = await Promise.all(
+    able.map(async ({ kind, gateRefusal }) => {
+      const refusal = gateRefusal?.(unaborted()).catch(String) ?? Promise.resolve('none');
+      const known = await orAfter(clock, GATE_MS, refusal, () => 'not known yet');
+      return [`${kind}/${EGRESS}`, ...(known === undefined ? [`${kind}/${EGRESS_GATE}`] : [])];
+    }),
+  );
+  return lists.flat();
 }
 
 /** What any provider can, what each can as `provider/capability`, `sessions` and `images`. */

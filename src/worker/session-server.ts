@@ -13,7 +13,9 @@ import { answerAndClose } from '../http/raw-answer.ts';
 import { onUpgrade } from '../http/socket/upgrades.ts';
 import type { Lease } from '../schema/lease.ts';
 import { validator } from '../schema/validator.ts';
+import { EGRESS_PROTOCOL } from '../schema/worker-egress.ts';
 import { SessionOpening } from '../schema/worker-rpc.ts';
+import { serveEgress } from './egress-server.ts';
 import { refOf, requireSame } from './ending.ts';
 import type { WorkerParts } from './worker-parts.ts';
 import type { WorkerSandbox } from './worker-sandboxes.ts';
@@ -21,9 +23,11 @@ import type { WorkerSandbox } from './worker-sandboxes.ts';
 /** In all, over all sandboxes. */
 export const LINKS_MAX = 4096;
 const KEEP_ALIVE_MS = 15_000;
-const PROTOCOL = 'svc-agent';
+/** The protocol of the agent, and the one about outgoing connections. */
+const PROTOCOLS = ['svc-agent', EGRESS_PROTOCOL];
 const PATH = /^\/session\/([^/?#]{1,128})$/;
-const SWITCHED = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${PROTOCOL}\r\nX-Svc-Agent: 1\r\n\r\n`;
+const switched = (protocol: string) =>
+  `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nX-Svc-Agent: 1\r\n\r\n`;
 
 const openingFault = validator(SessionOpening, 'X-Worker-Lease');
 
@@ -36,6 +40,7 @@ export interface SessionServer {
 
 interface Upgrade {
   socket: Duplex;
+  protocol: string;
   requestId: string;
   /** Aborts when the worker stops. */
   draining: AbortSignal;
@@ -52,7 +57,7 @@ export interface SessionServerDeps {
 export function acceptSessions(server: Server, deps: SessionServerDeps): SessionServer {
   const links = new Set<Duplex>();
   const draining = new AbortController();
-  const isOurs = ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === PROTOCOL;
+  const isOurs = (request: IncomingMessage) => PROTOCOLS.includes(protocolOf(request));
   onUpgrade(server, isOurs, (request, { socket, head }) => {
     links.add(socket);
     socket.once('close', () => links.delete(socket));
@@ -64,7 +69,8 @@ export function acceptSessions(server: Server, deps: SessionServerDeps): Session
       deps.detached(socket);
       if (head.length > 0) socket.unshift(head);
       // Without request and head, which would stay in memory as long as the link.
-      void serve(deps.parts, sandbox, { socket, requestId, draining: draining.signal });
+      const upgrade = { socket, protocol: protocolOf(request), requestId, draining: draining.signal };
+      void serve(deps.parts, sandbox, upgrade);
     } catch (error) {
       refuse(deps.parts, socket, requestId, error);
     }
@@ -77,10 +83,13 @@ export function acceptSessions(server: Server, deps: SessionServerDeps): Session
   };
 }
 
+const protocolOf = ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() ?? '';
+
 /** Until the link ends. Never rejects. */
 async function serve(parts: WorkerParts, sandbox: WorkerSandbox, upgrade: Upgrade): Promise<void> {
-  const { socket, requestId } = upgrade;
+  const { socket, requestId, protocol } = upgrade;
   try {
+    if (protocol === EGRESS_PROTOCOL) return await outgoing(parts, sandbox, upgrade);
     const { io, release } = await opened(parts, sandbox, socket);
     try {
       if (!io.relay) throw noAgent();
@@ -91,6 +100,18 @@ async function serve(parts: WorkerParts, sandbox: WorkerSandbox, upgrade: Upgrad
   } catch (error) {
     if (!socket.destroyed) refuse(parts, socket, requestId, error);
   }
+}
+
+/** Ends when the worker drains: another one of its control plane's servers finds the gate as it is. */
+async function outgoing(parts: WorkerParts, sandbox: WorkerSandbox, upgrade: Upgrade): Promise<void> {
+  const { socket, draining } = upgrade;
+  const { egress, clock, logger } = parts;
+  if (!egress) throw new ServiceError('not_implemented', 'Egress policies are switched off on this worker.');
+  switchTo(upgrade);
+  const end = () => socket.destroy();
+  draining.addEventListener('abort', end, { once: true });
+  await serveEgress(socket, sandbox, { egress, clock, logger });
+  draining.removeEventListener('abort', end);
 }
 
 /** A control plane that disconnects no longer waits for the session of the agent. */
@@ -111,15 +132,19 @@ function refuse({ logger }: WorkerParts, socket: Duplex, requestId: string, erro
   answerAndClose(socket, failure, requestId);
 }
 
-async function link({ socket, draining }: Upgrade, relay: NonNullable<SandboxIo['relay']>): Promise<void> {
+async function link(upgrade: Upgrade, relay: NonNullable<SandboxIo['relay']>): Promise<void> {
+  switchTo(upgrade);
+  await relay(upgrade.socket, upgrade.draining);
+}
+
+function switchTo({ socket, protocol }: Upgrade): void {
   const tcp = socket as Duplex & {
     setNoDelay?(on: boolean): void;
     setKeepAlive?(on: boolean, afterMs: number): void;
   };
   tcp.setNoDelay?.(true);
   tcp.setKeepAlive?.(true, KEEP_ALIVE_MS);
-  socket.write(SWITCHED);
-  await relay(socket, draining);
+  socket.write(switched(protocol));
 }
 
 /** Throws as docs/design/worker-sessions.md#opening-a-link says. */

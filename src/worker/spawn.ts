@@ -68,7 +68,7 @@ interface Start {
 async function start(parts: WorkerParts, { params, lease, provider, terms }: Start): Promise<void> {
   const { sandboxes, clock } = parts;
   const { sandbox_id: id, memory_mb, vcpus, image, image_policy } = params;
-  const { network = 'default', strict = false, private_images } = params;
+  const { network = 'default', strict = false, private_images, gate, trust } = params;
   const epoch = lease.generation;
   const first = { provider: provider.kind, epoch, state: 'starting', made: undefined } as const;
   const own = await sandboxes.begin(id, first, lease, terms);
@@ -77,7 +77,9 @@ async function start(parts: WorkerParts, { params, lease, provider, terms }: Sta
   const expires_at = own.record.sandbox_ends_at;
   const deadline = agentEnd(own);
   const size = { memory_mb, vcpus, network };
-  const spec = { id, epoch, image, image_policy, private_images, ...size, expires_at, strict, deadline };
+  const egress = { ...(gate && { gate: true as const }), ...(trust !== undefined && { trust }) };
+  const how = { image, image_policy, private_images, ...egress };
+  const spec = { id, epoch, ...how, ...size, expires_at, strict, deadline };
   // A start is not renewed: it must finish within its lease.
   const ms = own.leaseEnds - clock.monotonic();
   const error = () => new ServiceError('unavailable', 'The lease expired before the sandbox ran.');

@@ -5,6 +5,7 @@ import type { ProviderSet, RuntimeRef } from '../providers/provider.ts';
 import type { ControlLink } from './control-link.ts';
 import type { WorkerCredential } from './credential.ts';
 import type { Draining } from './draining.ts';
+import type { WorkerEgress } from './worker-egress.ts';
 import type { WorkerImages } from './worker-images.ts';
 import type { WorkerSandboxes } from './worker-sandboxes.ts';
 
@@ -24,6 +25,8 @@ export interface WorkerParts {
   sessions: Sessions<WorkerRuntime>;
   /** Whether control planes may open sessions: `worker.sessions`. */
   sessionsAllowed: boolean;
+  /** Outgoing connections of sandboxes; absent while `egress.enabled` is false. */
+  egress?: WorkerEgress | undefined;
   /** The image store; absent where no provider runs its images. */
   images?: WorkerImages | undefined;
   /** The limit; 0 means unlimited. */

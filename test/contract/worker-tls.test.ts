@@ -88,7 +88,7 @@ function scene(made: Certificates, url: string) {
     const logger = recordingLogger(lines);
     const deps: WorkerProcessDeps = {
       ...{ config: read(), reread: read, host: realHost(), clock, random, ids: realIds(random), logger },
-      ...{ version: '0.0.0', packageRoot, conceal: () => undefined },
+      ...{ version: '0.0.0', packageRoot, conceal: () => undefined, concealed: () => () => undefined },
     };
     const worker = await openWorker(deps);
     onTestFinished(() => worker.close(0));

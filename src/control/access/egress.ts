@@ -1,11 +1,12 @@
 // Egress policies of sandboxes (docs/network.md).
+import { appliedPolicy } from '../../domain/egress/applied.ts';
 import { gatePorts } from '../../domain/egress/gate-ports.ts';
 import { egressGroups } from '../../domain/egress/layers.ts';
 import { suggestedRules } from '../../domain/egress/suggest.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock } from '../../domain/ports.ts';
-import type { Egress, EgressGate } from '../../egress/egress.ts';
+import type { Egress } from '../../egress/egress.ts';
 import type { EgressLogLine, EgressPolicy, EgressStatus, SandboxEgress } from '../../schema/egress.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
@@ -19,6 +20,7 @@ import type { Settings } from '../records/settings.ts';
 import type { Credentials } from '../runtime/credentials.ts';
 import { NOTHING } from '../runtime/egress-counters.ts';
 import type { EgressGates } from '../runtime/egress-gates.ts';
+import type { GateView } from '../runtime/held-gate.ts';
 
 const LOG_LINES = 100;
 const ALL_LINES = 1000;
@@ -56,7 +58,7 @@ export function egressPolicies(given: EgressPoliciesDeps): EgressPolicies {
     follow: async (id, query, caller, signal) =>
       followed(await gateOf(deps, id, caller), query, deps.clock, signal),
     suggest: async (id, caller) => {
-      const lines = (await gateOf(deps, id, caller)).log({ limit: ALL_LINES });
+      const lines = await (await gateOf(deps, id, caller)).log({ limit: ALL_LINES });
       return { allow: suggestedRules(lines) };
     },
   };
@@ -79,8 +81,8 @@ async function check(
   const { credentials: _, ...spawn } = policy ?? {};
   checkEgress({ egress: spawn }, config);
   const ceiling = caller.owner === undefined ? {} : { owner_id: caller.owner };
-  const applied = await deps.gates.applied({ egress: { mode: 'proxy', spawn }, ...ceiling });
-  return shown(await deps.egress.check(applied, host, port));
+  const order = await deps.gates.order({ egress: { mode: 'proxy', spawn }, ...ceiling });
+  return shown(await deps.egress.check(appliedPolicy(order), host, port));
 }
 
 type Verdict = Awaited<ReturnType<Egress['check']>>;
@@ -98,10 +100,10 @@ async function withPolicy({ find }: EgressPoliciesDeps, id: string, caller: Call
   });
 }
 
-async function gateOf(deps: EgressPoliciesDeps, id: string, caller: Caller): Promise<EgressGate> {
+async function gateOf(deps: EgressPoliciesDeps, id: string, caller: Caller): Promise<GateView> {
   const row = await withPolicy(deps, id, caller);
   if (!deps.egress) throw egressOff(deps.settings.egress);
-  const gate = deps.gates.gate(row.id);
+  const gate = await deps.gates.reach(row);
   if (gate) return gate;
   throw new ServiceError('unavailable', 'The egress gate of the sandbox is not open.', {
     remedy: 'Try again. The sandbox is cut off meanwhile.',
@@ -157,8 +159,10 @@ const changedMeanwhile = () =>
   new ServiceError('conflict', 'The sandbox changed meanwhile.', { remedy: 'Try again.' });
 
 async function statusOf({ gates }: EgressPoliciesDeps, row: WithPolicy): Promise<EgressStatus> {
-  const { layers, ports, max_connections, rate, max_bytes, log, credentials } = await gates.applied(row);
-  const gate = gates.gate(row.id);
+  const policy = appliedPolicy(await gates.order(row));
+  const { layers, ports, max_connections, rate, max_bytes, log, credentials } = policy;
+  const gate = await gates.reach(row).catch(() => undefined);
+  await gate?.refresh?.();
   return {
     mode: row.egress.mode,
     ...(ports && { ports: [...ports] }),
@@ -173,12 +177,12 @@ async function statusOf({ gates }: EgressPoliciesDeps, row: WithPolicy): Promise
     max_bytes,
     log,
     ...(credentials.length > 0 && { credentials: credentials.map(({ name }) => name) }),
-    is_open: gate !== undefined,
+    is_open: gate?.isOpen ?? false,
     counters: { ...(gate?.counters ?? NOTHING) },
     warnings: [
       ...egressNotes(row.egress),
       ...portNotes(layers, row.egress, gate?.missing ?? []),
-      ...(gate && credentials.length > 0 && !gates.intercepts(row.id) ? [ENDPOINT_NOTE] : []),
+      ...(gate && credentials.length > 0 && !gate.intercepts ? [ENDPOINT_NOTE] : []),
     ],
   };
 }
@@ -204,12 +208,12 @@ function portNotes(
 }
 
 async function* followed(
-  gate: EgressGate,
+  gate: GateView,
   { limit = LOG_LINES, decision }: Parameters<EgressPolicies['follow']>[1],
   clock: Clock,
   signal: AbortSignal,
 ): AsyncGenerator<EgressLogLine | undefined> {
-  const kept = gate.log({ limit, ...(decision && { decision }) });
+  const kept = await gate.log({ limit, ...(decision && { decision }) });
   const news = lines(gate.follow(signal));
   yield* kept;
   for await (const line of orSilence(news, clock))

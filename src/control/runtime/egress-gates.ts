@@ -1,94 +1,55 @@
 // The gates of running sandboxes that have an egress policy: opened with the sandbox, kept open over sessions and restarts of
-// this server, closed with the sandbox.
-import type { SandboxIo } from '../../agent/io.ts';
-import type { Sessions } from '../../agent/sessions.ts';
+// this server, closed with the sandbox. Those on workers are opened by every server that needs them, and kept by one.
 import type { SystemActor } from '../../domain/actor.ts';
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { credentialNames } from '../../domain/egress/policy-view.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Clock, Logger, Timer } from '../../domain/ports.ts';
-import type {
-  AppliedEgress,
-  Egress,
-  EgressAuthority,
-  EgressCounters,
-  EgressEvent,
-  EgressGate,
-} from '../../egress/egress.ts';
-import type { EgressConfig } from '../../schema/config-egress.ts';
-import type { QuotaStore } from '../../store/seam/quotas.ts';
-import type { SandboxStore } from '../../store/store.ts';
-import type { Publisher } from '../records/publish.ts';
-import { appliedEgress, CUT_OFF, type GatedSandbox, isGated } from './applied-egress.ts';
-import type { Authorities } from './authorities.ts';
-import type { Credentials } from './credentials.ts';
+import type { EgressCounters, EgressEvent } from '../../egress/egress.ts';
+import type { EgressOrder } from '../../schema/worker-egress.ts';
+import type { SandboxRecord } from '../../store/store.ts';
+import { Periodic } from '../async/periodic.ts';
+import { type GatedSandbox, isGated, isHere } from './applied-egress.ts';
 import { NOTHING, sum } from './egress-counters.ts';
-import { trustedAuthority, untrusted } from './gate-trust.ts';
-import type { Runtime } from './runtimes.ts';
+import { conceal, type EgressGatesDeps, type Entry, untrusted } from './egress-entry.ts';
+import { orderForWorker, orderOf } from './egress-orders.ts';
+import type { GateView, HeldGate } from './held-gate.ts';
+import { LocalGate } from './local-gate.ts';
+import { RemoteGate } from './remote-gate.ts';
 
-/** Sessions that a start of the server opens at once. */
+/** Gates that a start of the server opens at once. */
 const AT_ONCE = 8;
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1000, 30_000];
 const MOST_ROWS = 100_000;
+/** How often one server looks for gates of workers that no server holds any more. */
+const LOOK_MS = 15_000;
+/** Repeats of a policy that another server changes at the same time. */
+const MOST_SENT = 5;
 
-export interface EgressGatesDeps {
-  /** Absent where nothing can be dialed. */
-  egress: Egress | undefined;
-  config: EgressConfig;
-  sandboxes: Pick<SandboxStore, 'get' | 'inStates'>;
-  quotas: Pick<QuotaStore, 'get'>;
-  credentials: Pick<Credentials, 'of' | 'onChange'>;
-  authorities: Pick<Authorities, 'all'>;
-  /** Masks a text in all output until the returned function is called. */
-  conceal(secret: string): () => void;
-  sessions: Sessions<Runtime>;
-  publisher: Publisher;
-  clock: Clock;
-  logger: Logger;
-}
-
-interface Entry {
-  row: GatedSandbox;
-  /** How often the row was replaced: an older row that was read meanwhile must not win. */
-  changes: number;
-  readonly gate: EgressGate;
-  /** Settles when the newest policy is applied. */
-  applied: Promise<void>;
-  /** Timers of the next session, and of the next try with a policy. */
-  retries: { serve?: Timer; apply?: Timer };
-  /** Ends TLS under a certificate that its programs trust; undefined: they trust none. */
-  authority?: EgressAuthority | undefined;
-  /** Releases its session. */
-  release?: () => void;
-  /** Release the masks of its secrets. */
-  concealed: readonly (() => void)[];
-  isClosed: boolean;
-}
+const forever = () => new AbortController().signal;
 
 export class EgressGates {
   readonly #deps: EgressGatesDeps;
   readonly #entries = new Map<string, Entry>();
   readonly #starts = new ConcurrencyLimit(AT_ONCE);
+  readonly #looks: Periodic;
   /** Counters of gates that are closed. */
   #past = NOTHING;
   #isStopped = false;
 
   constructor(deps: EgressGatesDeps) {
     this.#deps = deps;
+    this.#looks = new Periodic(deps.clock, LOOK_MS, () => this.#look());
     deps.credentials.onChange(() => void this.#credentialsChanged());
   }
 
   /** Resolves when programs of the sandbox can connect. Throws as the session and the gate do; then nothing is left open. */
   async open(row: GatedSandbox, signal: AbortSignal): Promise<void> {
     const entry = this.#enter(row);
-    try {
-      await this.#apply(entry);
-      await this.#serve(entry, signal);
-      if (row.egress.trust && !entry.authority) throw untrusted();
-    } catch (error) {
-      if (!entry.isClosed) this.close(row.id);
-      throw error;
-    }
+    entry.opened = this.#serveFirst(entry, signal);
+    await entry.opened;
+    if (!row.egress.trust || entry.held.view.intercepts) return;
+    this.close(row.id);
+    throw untrusted();
   }
 
   /** Returns the certificate that programs of a new sandbox are to trust, in PEM. */
@@ -97,23 +58,26 @@ export class EgressGates {
     return newest.certificate;
   }
 
-  /** Whether TLS of its programs is ended for hosts with a credential. */
-  intercepts(id: string): boolean {
-    return this.#entries.get(id)?.authority !== undefined;
+  /** Undefined while the sandbox has no open gate here. */
+  gate(id: string): GateView | undefined {
+    return this.#entries.get(id)?.held.view;
   }
 
-  /** Undefined while the sandbox has no open gate here. */
-  gate(id: string): EgressGate | undefined {
-    return this.#entries.get(id)?.gate;
+  /** The same, once the gate on a worker is reached. Rejects with `unavailable` where its worker cannot be. */
+  async reach(row: SandboxRecord): Promise<GateView | undefined> {
+    const known = this.#entries.get(row.id);
+    if (known) await known.opened;
+    else if (this.#deps.egress && isGated(row) && !isHere(row)) await this.open(row, forever());
+    return this.gate(row.id);
   }
 
   /**
    * Applies the policy of the row; connections that it does not allow are closed before this resolves. Rejects as the store does:
    * the sandbox is then cut off until a retry succeeds.
    */
-  async change(row: GatedSandbox): Promise<void> {
+  async change(row: SandboxRecord & GatedSandbox): Promise<void> {
     const entry = this.#entries.get(row.id);
-    if (!entry) return;
+    if (!entry) return void (await this.reach(row));
     entry.row = row;
     entry.changes += 1;
     await this.#apply(entry);
@@ -121,8 +85,12 @@ export class EgressGates {
 
   /** Applies the ceiling of an owner that has changed. Never rejects. */
   async ownerChanged(owner_id: string): Promise<void> {
-    for (const entry of [...this.#entries.values()])
-      if (entry.row.owner_id === owner_id) await this.#apply(entry).catch(() => undefined);
+    const isTheirs = ({ row }: Entry) => row.owner_id === owner_id;
+    const own = [...this.#entries.values()].filter(isTheirs);
+    for (const entry of own) await this.#apply(entry).catch(() => undefined);
+    for (const row of await this.#rowsOfWorkers().catch(() => []))
+      if (row.owner_id === owner_id && !this.#entries.has(row.id))
+        await this.reach(row).catch(() => undefined);
   }
 
   async #credentialsChanged(): Promise<void> {
@@ -131,7 +99,7 @@ export class EgressGates {
       if (isUser(entry)) await this.#apply(entry).catch(() => undefined);
   }
 
-  /** Closes every connection of the sandbox. Idempotent. */
+  /** Closes every connection of the sandbox, unless its worker keeps them. Idempotent. */
   close(id: string): void {
     const entry = this.#entries.get(id);
     if (!entry) return;
@@ -141,20 +109,22 @@ export class EgressGates {
     entry.retries.apply?.cancel();
     entry.release?.();
     for (const release of entry.concealed) release();
-    this.#past = sum(this.#past, { ...entry.gate.counters, open: 0 });
-    void entry.gate.close();
+    this.#past = sum(this.#past, { ...entry.held.counted, open: 0 });
+    entry.held.close();
   }
 
-  /** Opens the gates of all running sandboxes of this server in the background, a few at a time. */
+  /** Opens the gates of all running sandboxes in the background, a few at a time: those of workers on one server of a database. */
   async start(): Promise<void> {
     if (!this.#deps.egress) return;
-    const rows = await this.#deps.sandboxes.inStates(['running', 'unhealthy'], MOST_ROWS);
-    for (const row of rows) if (isGated(row)) void this.#starts.run(() => this.#adopt(row));
+    for (const row of await this.#rows()) if (isHere(row)) this.#adoptSoon(row);
+    this.#deps.roles.watch('upkeep', { gained: () => this.#looks.startSoon() });
+    await this.#looks.start();
   }
 
-  /** Closes every connection. Resolves when nothing more can be opened. */
+  /** Closes every connection of this server. Resolves when nothing more can be opened. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    await this.#looks.stop();
     for (const id of [...this.#entries.keys()]) this.close(id);
     await this.#deps.egress?.close();
   }
@@ -166,7 +136,7 @@ export class EgressGates {
 
   /** Counters of all gates since this server started. */
   totals(): EgressCounters {
-    return [...this.#entries.values()].reduce((total, { gate }) => sum(total, gate.counters), this.#past);
+    return [...this.#entries.values()].reduce((total, { held }) => sum(total, held.counted), this.#past);
   }
 
   /** Publishes a joined decision. */
@@ -175,12 +145,9 @@ export class EgressGates {
     if (row) this.#deps.publisher.note(type, row, data, 'system:egress' satisfies SystemActor);
   }
 
-  /** The policy of a row with the layers of the server and the owner. */
-  async applied({ egress, owner_id }: Pick<GatedSandbox, 'egress' | 'owner_id'>): Promise<AppliedEgress> {
-    const ceiling = owner_id === undefined ? undefined : (await this.#deps.quotas.get(owner_id))?.egress;
-    const policies = [egress.template, egress.spawn].filter((policy) => policy !== undefined);
-    const credentials = await this.#deps.credentials.of(policies, owner_id);
-    return appliedEgress(this.#deps.config, egress, { ceiling, credentials });
+  /** What is applied to a row, or would be. */
+  order(row: Pick<GatedSandbox, 'egress' | 'owner_id'>): Promise<EgressOrder> {
+    return orderOf(this.#deps, row);
   }
 
   /** A gate that lets nothing through: changes of its policy find it from now on. */
@@ -189,11 +156,25 @@ export class EgressGates {
     if (!egress || this.#isStopped)
       throw new ServiceError('not_implemented', 'This server opens no connections for sandboxes.');
     this.close(row.id);
-    const gate = egress.open(row.id, CUT_OFF);
+    const held = isHere(row) ? new LocalGate(row.id, { ...this.#deps, egress }) : this.#remote(row.id);
     const applied = Promise.resolve();
-    const entry: Entry = { row, changes: 0, gate, applied, retries: {}, concealed: [], isClosed: false };
+    const entry: Entry = { row, changes: 0, held, applied, retries: {}, concealed: [], isClosed: false };
     this.#entries.set(row.id, entry);
     return entry;
+  }
+
+  #remote(sandbox_id: string): HeldGate {
+    const onEvent = (event: Omit<EgressEvent, 'sandbox_id'>) => this.noted({ ...event, sandbox_id });
+    return new RemoteGate({ open: this.#deps.openLink, onEvent });
+  }
+
+  async #serveFirst(entry: Entry, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#connect(entry, signal);
+    } catch (error) {
+      if (!entry.isClosed) this.close(entry.row.id);
+      throw error;
+    }
   }
 
   /** One after the other, each with the newest row and ceiling. */
@@ -208,13 +189,11 @@ export class EgressGates {
     const { logger, clock } = this.#deps;
     entry.retries.apply?.cancel();
     try {
-      const policy = { ...(await this.applied(entry.row)), authority: entry.authority };
-      if (entry.isClosed) return;
-      this.#conceal(entry, policy);
-      await entry.gate.change(policy);
+      if (isHere(entry.row)) await this.#send(entry, await this.order(entry.row));
+      else await this.#sendNewest(entry);
     } catch (err) {
       if (entry.isClosed) return;
-      await entry.gate.change(CUT_OFF);
+      await entry.held.cut();
       const message = 'Could not apply the egress policy of a sandbox; it is cut off. Retrying.';
       logger.warn({ sandbox_id: entry.row.id, err }, message);
       entry.retries.apply = clock.after(FIRST_RETRY_MS, () => void this.#apply(entry).catch(() => undefined));
@@ -222,54 +201,74 @@ export class EgressGates {
     }
   }
 
-  /** Values of credentials are masked while they may be used. */
-  #conceal(entry: Entry, { credentials }: AppliedEgress): void {
-    const before = entry.concealed;
-    entry.concealed = credentials
-      .flatMap(({ value, text }) => [value, text])
-      .map((secret) => this.#deps.conceal(secret));
-    for (const release of before) release();
+  async #send(entry: Entry, order: EgressOrder): Promise<void> {
+    if (entry.isClosed) return;
+    conceal(entry, order, this.#deps);
+    await entry.held.apply(order);
   }
 
-  /** Holds the session, so that it is not closed while nobody calls. */
-  async #serve(entry: Entry, signal: AbortSignal): Promise<void> {
-    const hold = await this.#deps.sessions.acquire(entry.row, signal);
-    try {
-      await this.#trust(entry, hold.io);
-      await entry.gate.serve(hold.io);
-    } catch (error) {
-      hold.release();
-      throw error;
+  /** Other servers change the policy of a sandbox of a worker, too, so a second look at the store follows. */
+  async #sendNewest(entry: Entry): Promise<void> {
+    let sent: string | undefined;
+    for (let times = 0; times < MOST_SENT; times++) {
+      const stored = await this.#deps.sandboxes.get(entry.row.id);
+      if (stored && isGated(stored)) entry.row = stored;
+      const order = await orderForWorker(this.#deps, entry.row);
+      const text = JSON.stringify(order);
+      if (text === sent) return;
+      sent = text;
+      await this.#send(entry, order);
     }
-    let isHeld = true;
-    const release = () => {
-      if (isHeld) hold.release();
-      isHeld = false;
-    };
+  }
+
+  /** A worker gets its policy over the connection; here nothing is served before there is one. */
+  async #connect(entry: Entry, signal: AbortSignal): Promise<void> {
+    if (isHere(entry.row)) await this.#apply(entry);
+    await this.#serve(entry, signal);
+    if (!isHere(entry.row)) await this.#apply(entry);
+  }
+
+  async #serve(entry: Entry, signal: AbortSignal): Promise<void> {
+    const { closed, release } = await entry.held.serve(entry.row, signal);
     entry.release = release;
-    void hold.io.closed.then(() => {
+    void closed.then(() => {
       release();
-      this.#later(entry, FIRST_RETRY_MS);
+      if (entry.release === release) this.#later(entry, FIRST_RETRY_MS);
     });
     if (entry.isClosed) release();
   }
 
-  async #trust(entry: Entry, io: SandboxIo): Promise<void> {
-    if (!entry.row.egress.trust) return;
-    const authority = await trustedAuthority(io, this.#deps.authorities);
-    if (authority === entry.authority) return;
-    entry.authority = authority;
-    await this.#apply(entry);
+  async #rows(): Promise<(SandboxRecord & GatedSandbox)[]> {
+    const rows = await this.#deps.sandboxes.inStates(['running', 'unhealthy'], MOST_ROWS);
+    return rows.filter(isGated);
+  }
+
+  async #rowsOfWorkers(): Promise<(SandboxRecord & GatedSandbox)[]> {
+    return this.#deps.egress ? (await this.#rows()).filter((row) => !isHere(row)) : [];
+  }
+
+  /** Adopts what a server held that has ended. Never rejects. */
+  async #look(): Promise<void> {
+    const { roles, logger } = this.#deps;
+    if (!roles.holds('upkeep')) return;
+    try {
+      for (const row of await this.#rowsOfWorkers()) this.#adoptSoon(row);
+    } catch (err) {
+      logger.debug({ err }, 'Could not look for egress gates of workers; retrying.');
+    }
   }
 
   /** Never rejects. */
-  async #adopt(row: GatedSandbox): Promise<void> {
-    if (this.#isStopped || this.#entries.has(row.id)) return;
-    await this.#again(this.#enter(row), FIRST_RETRY_MS);
+  #adoptSoon(row: SandboxRecord & GatedSandbox): void {
+    void this.#starts.run(async () => {
+      if (this.#isStopped || this.#entries.has(row.id)) return;
+      await this.#again(this.#enter(row), FIRST_RETRY_MS);
+    });
   }
 
   #later(entry: Entry, ms: number): void {
     if (entry.isClosed || this.#isStopped) return;
+    entry.retries.serve?.cancel();
     entry.retries.serve = this.#deps.clock.after(
       ms,
       () => void this.#again(entry, Math.min(ms * 2, LONGEST_RETRY_MS)),
@@ -285,10 +284,10 @@ export class EgressGates {
       if (entry.isClosed) return;
       if (!row || !isGated(row)) return this.close(id);
       if (entry.changes === changes) entry.row = row;
-      await this.#apply(entry);
-      await this.#serve(entry, new AbortController().signal);
+      await this.#connect(entry, forever());
     } catch (err) {
       if (entry.isClosed) return;
+      entry.release?.();
       this.#deps.logger.warn(
         { sandbox_id: id, err },
         'Could not open the egress gate of a sandbox; retrying.',

@@ -25,7 +25,7 @@ import type { Caller } from '../api/caller.ts';
 import type { LimitsOf, QueueSettings, Settings } from '../records/settings.ts';
 import type { Credentials } from '../runtime/credentials.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
-import { type EgressWish, egressWay, egressWish, withCredentials } from '../spawn/egress.ts';
+import { type EgressWish, egressPlace, egressWish, withCredentials } from '../spawn/egress.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from '../spawn/plan.ts';
 import { placementOf, refuseLocally } from '../spawn/reserve.ts';
 import { type FullRequest, withTemplate } from '../spawn/template-request.ts';
@@ -117,7 +117,7 @@ async function questionOf(
       limits,
       setup,
       asksNetwork,
-      egress: egress && { ...egress, mode: await egressWay(provider, egress) },
+      ...(egress && (await egressPlace(deps, provider, { wish: egress, worker_id: request.worker_id }))),
       ...names,
       now: clock.now(),
     };

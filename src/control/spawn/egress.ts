@@ -3,6 +3,7 @@ import { proxyVariables } from '../../domain/egress/layers.ts';
 import { credentialNames } from '../../domain/egress/policy-view.ts';
 import { trustVariables } from '../../domain/egress/trust.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { EGRESS, EGRESS_GATE } from '../../domain/worker-capabilities.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { EgressConfig } from '../../schema/config-egress.ts';
@@ -12,6 +13,7 @@ import type { TemplateRecord } from '../../store/seam/templates.ts';
 import { checkEgress, egressOff } from '../records/egress-rules.ts';
 import type { Settings } from '../records/settings.ts';
 import type { Credentials } from '../runtime/credentials.ts';
+import type { Fleet } from '../workers/fleet.ts';
 import { isLocal } from './choose.ts';
 
 /** The layers that a spawn brings. */
@@ -51,50 +53,77 @@ function defaultPolicy({ default_policy }: EgressConfig): EgressPolicy | undefin
   return otherwise === 'none' ? undefined : { default: otherwise, allow: [...allow], deny: [...deny] };
 }
 
-/** Throws `not_implemented` where a sandbox cannot be held to a policy. */
-export function requireEgress(
-  provider: Provider,
-  { pool, worker_id }: { pool: boolean; worker_id: string | undefined },
-): void {
-  const refuse = (message: string, remedy: string) =>
-    new ServiceError('not_implemented', message, { remedy });
-  if (pool)
-    throw refuse(
-      'Sandboxes in shared VMs cannot have an egress policy yet.',
-      'Remove egress from the spawn.',
-    );
-  if (!isLocal(provider) || (worker_id !== undefined && worker_id !== LOCAL_WORKER))
-    throw refuse(
-      'Sandboxes of workers cannot have an egress policy yet.',
-      'Remove egress, or run the sandbox on the server itself.',
-    );
-  if (provider.hasEgress !== true)
-    throw refuse(
-      `Sandboxes of ${provider.kind} cannot have an egress policy here.`,
-      'Use the provider userspace with bwrap or unshare, container or microvm.',
-    );
-}
+type EgressMode = NonNullable<EgressPolicy['mode']>;
 
-/** The policy as the row will have it. Throws as `egressWay` does. */
-export async function egressOf(provider: Provider, wish: EgressWish): Promise<SandboxEgress> {
-  const mode = await egressWay(provider, wish);
-  return { ...wish, mode, ...(credentialNames(wish).length > 0 && { trust: true as const }) };
+/** Where a policy can be held. */
+export interface EgressPlace {
+  /** As the row will have it. */
+  egress: SandboxEgress;
+  /** Workers can, and this server cannot. */
+  isElsewhere: boolean;
 }
 
 /**
- * How the programs of a spawn will connect. `auto` is the transparent gate where the provider can make one. Throws
- * `not_implemented` where a gate is wanted and cannot be made.
+ * How the programs of a spawn will connect: `auto` is the transparent gate where one can be made. This server comes first. Throws
+ * `not_implemented` where neither it nor a worker can hold the policy.
  */
-export async function egressWay(provider: Provider, { template, spawn }: EgressWish): Promise<EgressWay> {
-  const mode = spawn?.mode ?? template?.mode ?? 'auto';
-  if (mode === 'proxy') return mode;
-  const refusal = provider.gateRefusal
+export async function egressPlace(
+  { fleet, settings }: { fleet: Pick<Fleet, 'abilities'>; settings: Pick<Settings, 'pool'> },
+  provider: Provider,
+  { wish, worker_id }: { wish: EgressWish; worker_id: string | undefined },
+): Promise<EgressPlace> {
+  if (settings.pool)
+    throw refusal(
+      'Sandboxes in shared VMs cannot have an egress policy yet.',
+      'Remove egress from the spawn.',
+    );
+  const trust = credentialNames(wish).length > 0 && { trust: true as const };
+  const wanted = wish.spawn?.mode ?? wish.template?.mode ?? 'auto';
+  const mayBeHere = worker_id === undefined || worker_id === LOCAL_WORKER;
+  const here = mayBeHere && isLocal(provider) ? await wayHere(provider, wanted) : undefined;
+  if (typeof here === 'string') return { egress: { ...wish, mode: here, ...trust }, isElsewhere: false };
+  const mode = await wayOnWorkers(fleet, { kind: provider.kind, worker_id }, wanted);
+  if (mode !== undefined) return { egress: { ...wish, mode, ...trust }, isElsewhere: true };
+  throw here ?? noWorker(provider.kind, wanted);
+}
+
+const refusal = (message: string, remedy: string) => new ServiceError('not_implemented', message, { remedy });
+
+const noWorker = (kind: string, wanted: string) =>
+  refusal(
+    `No worker can hold sandboxes of ${kind} to an egress policy${wanted === 'gate' ? ' through a transparent gate' : ''}.`,
+    'Check worker.sessions, egress.enabled and the version of the workers, or remove egress.',
+  );
+
+/** The refusal, or how programs connect. */
+async function wayHere(provider: Provider, wanted: EgressMode): Promise<EgressWay | ServiceError> {
+  if (provider.hasEgress !== true)
+    return refusal(
+      `Sandboxes of ${provider.kind} cannot have an egress policy here.`,
+      'Use the provider userspace with bwrap or unshare, container or microvm.',
+    );
+  if (wanted === 'proxy') return wanted;
+  const refused = provider.gateRefusal
     ? await provider.gateRefusal(new AbortController().signal)
     : `Sandboxes of ${provider.kind} cannot have a transparent gate.`;
-  if (refusal === undefined) return 'gate';
-  if (mode === 'auto') return 'proxy';
-  throw new ServiceError('not_implemented', refusal, { remedy: 'Use the egress mode auto or proxy.' });
+  if (refused === undefined) return 'gate';
+  return wanted === 'auto' ? 'proxy' : refusal(refused, 'Use the egress mode auto or proxy.');
 }
+
+async function wayOnWorkers(
+  fleet: Pick<Fleet, 'abilities'>,
+  { kind, worker_id }: { kind: string; worker_id: string | undefined },
+  wanted: EgressMode,
+): Promise<EgressWay | undefined> {
+  const has = async (capability: string) =>
+    (await fleet.abilities.able(kind, capability)).some((id) => worker_id === undefined || id === worker_id);
+  if (wanted !== 'proxy' && (await has(EGRESS_GATE))) return 'gate';
+  return wanted !== 'gate' && (await has(EGRESS)) ? 'proxy' : undefined;
+}
+
+/** What a worker must be able to do for the policy. */
+export const egressCapability = ({ mode }: Pick<SandboxEgress, 'mode'>): string =>
+  mode === 'gate' ? EGRESS_GATE : EGRESS;
 
 /** The variables that programs get; those of the caller win. Through a gate, programs need none of the proxy. */
 export function egressEnv(

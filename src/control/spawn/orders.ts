@@ -20,7 +20,7 @@ import { sandboxView } from '../records/views.ts';
 import type { Credentials } from '../runtime/credentials.ts';
 import { endOfSpawn, type InFlightSpawn } from '../runtime/in-flight-spawns.ts';
 import { alternatives, type ChooseDeps, chooseProvider, providerOf } from './choose.ts';
-import { egressOf, egressWish, withCredentials } from './egress.ts';
+import { egressPlace, egressWish, withCredentials } from './egress.ts';
 import { otherBody, replayed } from './idempotency.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
 import {
@@ -61,6 +61,8 @@ interface StoredSpawn {
   asksNetwork: boolean;
   /** The policies of the spawn and its template. */
   egress?: SandboxEgress;
+  /** This server cannot hold them. */
+  isElsewhere?: boolean;
   provider: ProviderKind;
   caller: Caller;
 }
@@ -93,13 +95,14 @@ export class SpawnOrders {
     });
     const provider = await chooseProvider(this.#deps, request.provider);
     chose(provider.kind);
-    const egress = wish && (await egressOf(provider, wish));
+    const place = wish && (await egressPlace(this.#deps, provider, { wish, worker_id: request.worker_id }));
+    const egress = place?.egress;
     const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
     const asksNetwork = short.network === 'default';
     // Prewarmed sandboxes started without a policy.
     const shape = template && !egress ? templateShape(template) : undefined;
     const asked = { request, setup, asksNetwork, provider: provider.kind, caller };
-    const stored = egress ? { ...asked, egress } : asked;
+    const stored = place ? { ...asked, ...place } : asked;
     const spawn: StoredSpawn = shape ? { ...stored, template: shape } : stored;
     const limits = await limitsOf(owner_id);
     const first = this.#plan(spawn, provider, limits, names);
@@ -193,8 +196,9 @@ export class SpawnOrders {
 
   #plan(spawn: StoredSpawn, provider: Provider, limits: OwnerLimits, names: Names): SpawnPlan {
     const { settings, cpus, clock } = this.#deps;
-    const { request, caller, setup, asksNetwork, egress } = spawn;
-    const facts = { settings, cpus, provider, setup, asksNetwork, egress, limits, now: clock.now() };
+    const { request, caller, setup, asksNetwork, egress, isElsewhere } = spawn;
+    const asked = { setup, asksNetwork, egress, isElsewhere };
+    const facts = { settings, cpus, provider, ...asked, limits, now: clock.now() };
     return planSpawn(request, caller, { ...facts, ...names });
   }
 

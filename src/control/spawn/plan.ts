@@ -10,7 +10,6 @@ import { opensPrivate } from '../../domain/private-images.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { lifeMs } from '../../domain/ttl.ts';
 import { demandOf, type WorkerDemand } from '../../domain/worker-demand.ts';
-import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { SandboxEgress } from '../../schema/egress.ts';
 import type { ImagePolicy } from '../../schema/image-policy.ts';
@@ -19,7 +18,7 @@ import type { SandboxRecord } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Settings } from '../records/settings.ts';
 import type { RuntimePlan } from '../runtime/runtimes.ts';
-import { egressEnv, requireEgress } from './egress.ts';
+import { egressCapability, egressEnv } from './egress.ts';
 
 export interface SpawnPlan extends RuntimePlan {
   warnings: string[];
@@ -29,6 +28,8 @@ export interface SpawnPlan extends RuntimePlan {
   setup: readonly string[];
   /** Its policy, which the row gets with `running`. */
   egress?: SandboxEgress | undefined;
+  /** This server cannot hold its policy. */
+  isElsewhere?: boolean | undefined;
   /** What it demands of its worker. */
   demand?: WorkerDemand | undefined;
 }
@@ -43,6 +44,8 @@ export interface PlanFacts {
   asksNetwork?: boolean;
   /** The policies of the spawn and its template. */
   egress?: SandboxEgress | undefined;
+  /** This server cannot hold them. */
+  isElsewhere?: boolean | undefined;
   /** Whether it may use images that were pulled with credentials; decided by the caller without. */
   privateImages?: boolean;
   /** The limits of the owner. */
@@ -62,7 +65,6 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   checkEnv(given);
   const isShared = settings.pool !== undefined;
   const { egress } = facts;
-  if (egress) requireEgress(provider, { pool: isShared, worker_id: request.worker_id });
   const env = egress ? egressEnv(settings.egress, egress, given) : given;
   if (isShared) checkShared(request, owner_id, settings);
   else checkNetwork(request, provider);
@@ -96,9 +98,10 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   const image_policy = policyOf(request, settings);
   const private_images = facts.privateImages ?? opensPrivate(settings, caller, owner_id);
   const start = { image, image_policy, private_images, warnings, strict };
-  const demand = demandOf(egress ? { ...request, worker_id: LOCAL_WORKER } : request);
+  const demand = demandOf(egress ? { ...request, capability: egressCapability(egress) } : request);
   const gate = egress?.mode === 'gate' && { gate: true as const };
-  return { row, ...start, ...gate, vcpus: wanted, setup: facts.setup, egress, demand };
+  const { setup, isElsewhere } = facts;
+  return { row, ...start, ...gate, vcpus: wanted, setup, egress, isElsewhere, demand };
 }
 
 /** The default image stands for what the provider runs by default, also when a template or a client names it. */

@@ -139,10 +139,14 @@ export function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
 /** In a pool this server runs all sandboxes. Setup commands need a worker with sessions. */
 export function placementOf(
   { fleet, settings }: Pick<ReserveDeps, 'fleet' | 'settings'>,
-  { setup, demand, image }: Pick<SpawnPlan, 'setup' | 'demand' | 'image'>,
+  { setup, demand: asked, image, isElsewhere }: Pick<SpawnPlan, 'setup' | 'demand' | 'image' | 'isElsewhere'>,
   provider: Provider,
 ): PlacementLimits {
   const remote = settings.pool === undefined;
   const images = image === undefined ? undefined : imageForms(image);
-  return fleet.placement({ local: isLocal(provider), remote, sessions: setup.length > 0, demand, images });
+  const capability = asked?.capability;
+  const among = capability === undefined ? undefined : fleet.abilities.knownAble(provider.kind, capability);
+  const demand = asked && { ...asked, ...(among && { among }) };
+  const local = isLocal(provider) && isElsewhere !== true;
+  return fleet.placement({ local, remote, sessions: setup.length > 0, demand, images });
 }

@@ -1,7 +1,7 @@
 // What can be done with sandboxes on workers, by their last heartbeats. A server receives those that the balancer gives it, and
 // reads the others from the store.
 import { hasEnded } from '../../domain/sandbox-state.ts';
-import { workerCapabilities } from '../../domain/worker-capabilities.ts';
+import { SESSIONS, workerCapabilities } from '../../domain/worker-capabilities.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { SandboxRecord } from '../../store/store.ts';
@@ -30,6 +30,21 @@ export class Abilities {
     const isUnknown = ({ worker_id, state }: Pick<SandboxRecord, 'worker_id' | 'state'>) =>
       worker_id !== LOCAL_WORKER && !hasEnded(state) && !this.#known.has(worker_id);
     if (rows.some(isUnknown)) this.learn(await this.#workers.list());
+  }
+
+  /** Ids of workers with sessions that say `provider/capability`, as far as this server knows. */
+  knownAble(provider: string, capability: string): string[] {
+    const says = ({ capabilities }: Pick<WorkerRecord, 'capabilities'>) =>
+      capabilities.includes(SESSIONS) && capabilities.includes(`${provider}/${capability}`);
+    return [...this.#known].filter(([, known]) => says(known)).map(([id]) => id);
+  }
+
+  /** The same, as the store has it, of workers that can be called. */
+  async able(provider: string, capability: string): Promise<string[]> {
+    const workers = await this.#workers.list();
+    this.learn(workers);
+    const callable = workers.filter(({ rpc_url }) => rpc_url !== undefined).map(({ id }) => id);
+    return this.knownAble(provider, capability).filter((id) => callable.includes(id));
   }
 
   forget(id: string): void {

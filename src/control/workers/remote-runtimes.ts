@@ -1,6 +1,5 @@
 // The runtimes of rows of other workers: calls the worker under the lease of the row. A worker is called to create,
 // inspect, end and renew, and its sandboxes are used over sessions.
-import type { SandboxIo } from '../../agent/io.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { wrapNotStarted } from '../../domain/not-started.ts';
@@ -9,10 +8,11 @@ import type { Clock } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
 import { canPull, workerCapabilities } from '../../domain/worker-capabilities.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { Provider, RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
+import type { Provider, RemoteProviders, RuntimeRef, RuntimeSpec } from '../../providers/provider.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { SandboxStore } from '../../store/store.ts';
 import { endOfSpawn } from '../runtime/in-flight-spawns.ts';
+import type { OpenEgressLink } from '../runtime/remote-gate.ts';
 import { type Runtime, type Runtimes, runtimeRef, runtimeSpec } from '../runtime/runtimes.ts';
 import type { Fleet } from './fleet.ts';
 import { LOST_AFTER_MS } from './lease-monitor.ts';
@@ -34,7 +34,7 @@ const TIMER_SLACK_MS = 10;
 /** The limit for a last call to a worker whose lease has expired. */
 const BRIEFLY_MS = 2000;
 
-export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
+export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes & { openLink: OpenEgressLink } {
   const { leases } = deps.fleet;
   return {
     create: async (plan, signal) => {
@@ -54,7 +54,9 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
       if (overMs === undefined) return;
       await whileLent(deps, row, { signal, withinMs: Math.max(LOST_AFTER_MS - overMs, BRIEFLY_MS) });
     },
-    attach: (row, signal) => attached(deps, row, signal),
+    attach: (row, signal) => present(deps, row, (provider, ref) => provider.attach(ref, signal)),
+    openLink: (row, onNews, signal) =>
+      present(deps, row, (provider, ref) => provider.openEgress?.(ref, onNews, signal) ?? noEgress(row)),
     usage: async (rows, signal) => {
       const [first] = rows;
       if (!first) return new Map();
@@ -87,10 +89,15 @@ async function readyThere(
   return withTimeout(bound, async (inTime) => (await provider.readyImage?.(wish, inTime)) ?? []);
 }
 
-function attached(deps: RemoteRuntimesDeps, row: Runtime, signal: AbortSignal): Promise<SandboxIo> {
+/** Under the lease that holds when the call arrives. */
+function present<T>(
+  deps: RemoteRuntimesDeps,
+  row: Runtime,
+  call: (provider: Provider, ref: RuntimeRef) => Promise<T>,
+): Promise<T> {
   return deps.fleet.leases.present(row.id, async (lease) => {
     if (!lease) throw named(row, 'no longer holds a lease of this sandbox');
-    return (await workerOf(deps, row)).provider.attach({ ...runtimeRef(row), lease }, signal);
+    return call((await workerOf(deps, row)).provider, { ...runtimeRef(row), lease });
   });
 }
 
@@ -133,6 +140,8 @@ async function workerOf({ workers, fleet, remote }: RemoteRuntimesDeps, row: Run
   if (remote && callee) return { worker, provider: remote.of(callee, row.provider) };
   throw named(row, 'cannot be called', CHECK_ADDRESS);
 }
+
+const noEgress = (row: Runtime) => Promise.reject(named(row, 'holds no egress policies'));
 
 const CHECK_ADDRESS = 'Check the list of workers: a worker without an address was started without --listen.';
 const nameOf = ({ worker_id = LOCAL_WORKER }: Runtime) => `Worker ${worker_id}`;

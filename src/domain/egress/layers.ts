@@ -44,7 +44,9 @@ export function egressLayer(name: EgressLayerName, policy: EgressCeiling, option
 }
 
 /** The layer of the configuration; its empty `allow` narrows nothing. Throws `bad_request` for an invalid rule. */
-export function serverLayer(config: EgressConfig): EgressLayer {
+export function serverLayer(
+  config: Pick<EgressConfig, 'allow' | 'deny' | 'groups' | 'allow_wide_rules'>,
+): EgressLayer {
   const { allow, deny } = config;
   const layer = egressLayer('server', { allow, deny }, { ...ruleOptions(config), wideAllowed: true });
   return allow.length === 0 ? { ...layer, allow: [EVERYTHING] } : layer;

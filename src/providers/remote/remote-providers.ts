@@ -14,9 +14,9 @@ import type { OutgoingTls } from '../outgoing/connect.ts';
 import { type Outgoing, outgoing } from '../outgoing/outgoing.ts';
 import type { Provider, RemoteProviders, RemoteWorker } from '../provider.ts';
 import { callWorker, type WorkerCall } from './call.ts';
-import { openRemoteSession } from './session.ts';
+import { openRemoteEgress, openRemoteSession } from './session.ts';
 import { workerImages } from './worker-images.ts';
-import { type OpenWorkerSession, workerProvider } from './worker-provider.ts';
+import { type OpenWorkerEgress, type OpenWorkerSession, workerProvider } from './worker-provider.ts';
 
 /** A last resort: the guard and the callers have shorter timeouts. */
 const LONGEST_MS = 120_000;
@@ -59,7 +59,8 @@ export function remoteProviders(deps: RemoteProvidersDeps): RemoteProviders {
       const before = target.providers.get(kind);
       if (before) return before;
       const open: OpenWorkerSession = (wanted, signal) => openRemoteSession(deps, target, wanted, signal);
-      const ways = { call: callTo(target), open };
+      const openEgress: OpenWorkerEgress = (wanted, signal) => openRemoteEgress(deps, target, wanted, signal);
+      const ways = { call: callTo(target), open, openEgress };
       const which = { worker_id: worker.id, kind: kind as ProviderKind };
       const made = guard(workerProvider(which, ways, deps.clock), { ...deps, of: `of worker ${worker.id}` });
       target.providers.set(kind, made);

@@ -1,19 +1,32 @@
 // A session into a sandbox of a worker: a connection of its own, upgraded to the agent's protocol
 // (docs/design/worker-sessions.md). Nothing of the worker's own words reaches a client.
+import type { Duplex } from 'node:stream';
 import type { SandboxIo } from '../../agent/io.ts';
 import { openSession } from '../../agent/session.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Logger, Random } from '../../domain/ports.ts';
 import type { ErrorCode } from '../../schema/error.ts';
+import { EGRESS_PROTOCOL } from '../../schema/worker-egress.ts';
 import type { Outgoing } from '../outgoing/outgoing.ts';
-import type { RemoteWorker, RuntimeRef } from '../provider.ts';
+import type { EgressLink, EgressNews, RemoteWorker, RuntimeRef } from '../provider.ts';
 import { type CallDeps, callHeaders, refused } from './call.ts';
+import { RemoteEgressLink } from './egress-link.ts';
 
 const OPEN_MS = 5000;
+
+interface Target {
+  worker: RemoteWorker;
+  outgoing: Outgoing;
+}
 
 export interface SessionDeps extends CallDeps {
   random: Random;
   logger: Logger;
+}
+
+interface Wanted {
+  ref: RuntimeRef;
+  provider: string;
 }
 
 /**
@@ -22,13 +35,34 @@ export interface SessionDeps extends CallDeps {
  */
 export async function openRemoteSession(
   deps: SessionDeps,
-  { worker, outgoing }: { worker: RemoteWorker; outgoing: Outgoing },
-  { ref, provider }: { ref: RuntimeRef; provider: string },
+  target: Target,
+  wanted: Wanted,
   signal: AbortSignal,
 ): Promise<SandboxIo> {
+  const stream = await openStream(deps, target, { ...wanted, protocol: 'svc-agent' }, signal);
+  return openSession({ ...deps, stream, on: `on worker ${target.worker.id}` }, signal);
+}
+
+/** A link to the outgoing connections of the sandbox. Rejects as `openRemoteSession` does. */
+export async function openRemoteEgress(
+  deps: SessionDeps,
+  target: Target,
+  { onNews, ...wanted }: Wanted & { onNews(news: EgressNews): void },
+  signal: AbortSignal,
+): Promise<EgressLink> {
+  const stream = await openStream(deps, target, { ...wanted, protocol: EGRESS_PROTOCOL }, signal);
+  return new RemoteEgressLink(stream, { ...deps, ...target, onNews });
+}
+
+async function openStream(
+  deps: SessionDeps,
+  { worker, outgoing }: Target,
+  { ref, provider, protocol }: Wanted & { protocol: string },
+  signal: AbortSignal,
+): Promise<Duplex> {
   const upgraded = await outgoing.upgrade({
     path: `/session/${encodeURIComponent(ref.id)}`,
-    protocol: 'svc-agent',
+    protocol,
     headers: {
       ...callHeaders(deps, worker),
       'x-worker-lease': Buffer.from(JSON.stringify(ref.lease)).toString('base64url'),
@@ -37,8 +71,7 @@ export async function openRemoteSession(
     signal,
     withinMs: OPEN_MS,
   });
-  const on = `on worker ${worker.id}`;
-  if ('stream' in upgraded) return openSession({ ...deps, stream: upgraded.stream, on }, signal);
+  if ('stream' in upgraded) return upgraded.stream;
   throw refusal(worker.id, upgraded);
 }
 

@@ -20,7 +20,15 @@ import {
   type RpcStatusResult as Status,
 } from '../../schema/worker-rpc.ts';
 import { hadNoEffect } from '../outgoing/faults.ts';
-import type { Created, ImageSpec, Provider, RuntimeRef, RuntimeSpec } from '../provider.ts';
+import type {
+  Created,
+  EgressLink,
+  EgressNews,
+  ImageSpec,
+  Provider,
+  RuntimeRef,
+  RuntimeSpec,
+} from '../provider.ts';
 import type { Reading } from '../reading.ts';
 import { type WorkerCall, WorkerDiffers } from './call.ts';
 import { reportedDifferences } from './reported-differences.ts';
@@ -37,6 +45,12 @@ export type OpenWorkerSession = (
   signal: AbortSignal,
 ) => Promise<SandboxIo>;
 
+/** Opens a link to the outgoing connections of a sandbox of the worker. */
+export type OpenWorkerEgress = (
+  target: { ref: RuntimeRef; provider: ProviderKind; onNews(news: EgressNews): void },
+  signal: AbortSignal,
+) => Promise<EgressLink>;
+
 type CallWorker = <T>(call: WorkerCall) => Promise<T>;
 
 /** One provider of one worker. */
@@ -47,7 +61,7 @@ export interface RemoteKind {
 
 export function workerProvider(
   { worker_id, kind }: RemoteKind,
-  { call, open }: { call: CallWorker; open: OpenWorkerSession },
+  { call, open, openEgress }: { call: CallWorker; open: OpenWorkerSession; openEgress?: OpenWorkerEgress },
   clock: Clock,
 ): Provider {
   const target = ({ id, runtime_id }: RuntimeRef) => ({
@@ -73,6 +87,9 @@ export function workerProvider(
     },
     usage: (refs, signal) => usage({ kind, call }, refs, signal),
     attach: (ref, signal) => open({ ref, provider: kind }, signal),
+    ...(openEgress && {
+      openEgress: (ref, onNews, signal) => openEgress({ ref, provider: kind, onNews }, signal),
+    }),
     list: async () => [],
     close: async () => {},
   };
@@ -160,6 +177,8 @@ async function create(
     ...(image !== undefined && { image }),
     ...(spec.image_policy !== undefined && { image_policy: spec.image_policy }),
     ...(spec.private_images && { private_images: true }),
+    ...(spec.gate && { gate: true }),
+    ...(spec.trust !== undefined && { trust: spec.trust }),
     ...(spec.strict && { strict: true }),
   };
   const fault = withinRequest(aboutThat(SPAWNED, spec, kind), spec);

@@ -17,6 +17,10 @@ const NAMES = ['api', 'other', 'registry', 'pypi', 'git', 'rebind', 'both'].map(
 export interface EgressNetwork {
   /** Of the host on which the server runs. */
   readonly address: string;
+  /** The address of this machine, as that host sees it. */
+  readonly gateway: string;
+  /** Begins the arguments of `nsenter` for programs on that host. */
+  readonly inside: readonly string[];
   /** For `startServer`: `svc serve` on that host. */
   readonly launch: { node: string; program: readonly string[]; env: Record<string, string> };
   /** PEM of the authority that signed the certificates of the servers. */
@@ -57,7 +61,7 @@ export async function egressNetwork(
   names: (own: string) => Record<string, readonly string[] | readonly (readonly string[])[]>,
 ): Promise<EgressNetwork> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-egress-'));
-  const { host, remove } = network();
+  const { gateway, host, remove } = network();
   const [server, outside] = [host('svc'), host('net')];
   leadEverywhere(server, outside);
   const made = certificates(
@@ -80,6 +84,8 @@ export async function egressNetwork(
       .map((line): Noted => JSON.parse(line));
   return {
     address: server.address,
+    gateway,
+    inside: server.inside,
     launch: {
       node: 'nsenter',
       program: [...server.inside, process.execPath, cli, 'serve'],

@@ -5,7 +5,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { SandboxIo } from '../../../src/agent/io.ts';
 import { Sessions } from '../../../src/agent/sessions.ts';
 import type { GatedSandbox } from '../../../src/control/runtime/applied-egress.ts';
-import { EgressGates, type EgressGatesDeps } from '../../../src/control/runtime/egress-gates.ts';
+import type { EgressGatesDeps } from '../../../src/control/runtime/egress-entry.ts';
+import { EgressGates } from '../../../src/control/runtime/egress-gates.ts';
 import type { Runtime } from '../../../src/control/runtime/runtimes.ts';
 import { openEgress } from '../../../src/egress/open-egress.ts';
 import { realClock } from '../../../src/host/clock.ts';
@@ -88,6 +89,8 @@ async function side(): Promise<Side> {
     authorities: { all: () => Promise.reject(new Error('not needed')) },
     conceal: () => () => undefined,
     sessions: new Sessions<Runtime>({ clock, attach }),
+    openLink: () => Promise.reject(new Error('there are no workers')),
+    roles: { holds: () => true, watch: () => undefined },
     publisher: { note: () => undefined } as unknown as EgressGatesDeps['publisher'],
     clock,
     logger: silentLogger,

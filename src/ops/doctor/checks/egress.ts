@@ -14,8 +14,7 @@ export const EGRESS: CheckGroup = {
       title: 'Providers',
       look: async ({ config, provider }) => {
         const enabled = PROVIDER_KINDS.filter((kind) => config.providers[kind].enabled);
-        if (enabled.length === 0)
-          return skip('Only workers run sandboxes, and theirs cannot have a policy yet.');
+        if (enabled.length === 0) return skip('Only workers run sandboxes. Run this check on their hosts.');
         if (config.pool.enabled) return skip('Sandboxes in shared VMs cannot have a policy yet.');
         const found = await Promise.all(
           enabled.map(async (kind) => ({ kind, ...(await traits(provider(kind))) })),

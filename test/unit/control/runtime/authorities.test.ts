@@ -2,11 +2,11 @@
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { Authorities } from '../../../../src/control/runtime/authorities.ts';
-import { trustedAuthority } from '../../../../src/control/runtime/gate-trust.ts';
 import { sealWith } from '../../../../src/domain/seal.ts';
 import { Authority } from '../../../../src/egress/authority.ts';
 import { createAuthority } from '../../../../src/egress/certificates.ts';
 import type { KeyPair } from '../../../../src/egress/egress.ts';
+import { trustedAuthority } from '../../../../src/egress/trust.ts';
 import { fakeClock, seededRandom, silentLogger } from '../../../support/fakes/ports.ts';
 import { memorySecrets } from '../../../support/memory-store/secrets.ts';
 
@@ -87,8 +87,8 @@ it('is the newest that the sandbox can trust', async () => {
   const fixed = {
     gate: { trust: async (certificate: string) => ({ files: certificate === first, system: false }) },
   };
-  expect((await trustedAuthority(fixed as never, authorities))?.certificate).toBe(first);
+  expect((await trustedAuthority(fixed as never, await authorities.all()))?.certificate).toBe(first);
   const none = { gate: { trust: async () => ({ files: false, system: false }) } };
-  expect(await trustedAuthority(none as never, authorities)).toBeUndefined();
-  expect(await trustedAuthority({}, authorities)).toBeUndefined();
+  expect(await trustedAuthority(none as never, await authorities.all())).toBeUndefined();
+  expect(await trustedAuthority({}, await authorities.all())).toBeUndefined();
 });
