@@ -88,8 +88,13 @@ async function lineFor({ client, visit, clock, kept }: Exchange, route: HttpRout
   const { gate } = visit;
   const known = route.isTls ? await kept.take(lineKey(route.host, route.ask.port)) : undefined;
   if (known && (known.isReused || clock.monotonic() - known.openedAt < EARLY_MS)) {
-    gate.again(known.opened.passage, route.ask);
-    return known;
+    try {
+      gate.again(known.opened.passage, route.ask);
+      return known;
+    } catch (error) {
+      closeLine(known);
+      throw error;
+    }
   }
   if (known) closeLine(known);
   const opened = await gate.open(route.ask, client);

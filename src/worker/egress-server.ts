@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
 import { jsonLines } from '../domain/json-lines.ts';
 import type { Clock, Logger, Timer } from '../domain/ports.ts';
+import type { EgressGate } from '../egress/egress.ts';
 import { toServiceError } from '../http/errors.ts';
 import { validator } from '../schema/validator.ts';
 import {
@@ -64,7 +65,9 @@ class ServedLink implements EgressReader {
   /** Orders are applied one after the other. */
   #applied: Promise<unknown> = Promise.resolve();
   #leave: () => void = () => undefined;
+  #forget: () => void = () => undefined;
   #timer: Timer | undefined;
+  #isOver = false;
 
   constructor(stream: Duplex, sandbox: WorkerSandbox, deps: EgressLinkDeps) {
     this.#stream = stream.on('error', () => undefined);
@@ -77,6 +80,7 @@ class ServedLink implements EgressReader {
   }
 
   async serve(): Promise<void> {
+    this.#forget = this.#deps.egress.enter(this.#id, this);
     this.#join();
     this.#report();
     for await (const call of jsonLines(this.#stream, FORMAT)) {
@@ -92,7 +96,10 @@ class ServedLink implements EgressReader {
     if (this.#stream.writableLength > MOST_UNREAD) this.#stream.destroy();
   }
 
+  /** Idempotent. */
   end(): void {
+    this.#isOver = true;
+    this.#forget();
     this.#timer?.cancel();
     this.#following?.abort();
     this.#leave();
@@ -101,6 +108,8 @@ class ServedLink implements EgressReader {
 
   #join(): void {
     this.#leave();
+    // A link that ended meanwhile would stay the newest reader.
+    if (this.#isOver || this.#stream.destroyed) return;
     this.#leave = this.#deps.egress.read(this.#id, this);
   }
 
@@ -146,20 +155,30 @@ class ServedLink implements EgressReader {
 
   #follow(isWanted: boolean): void {
     if (isWanted === (this.#following !== undefined)) return;
+    // Throws while there is no order, and nothing has changed then.
+    const gate = this.#deps.egress.gate(this.#id);
     this.#following?.abort();
     this.#following = isWanted ? new AbortController() : undefined;
     const signal = this.#following?.signal;
-    if (signal) void this.#lines(signal);
+    // The link may end within a line.
+    if (signal) this.#lines(gate, signal).catch(() => undefined);
   }
 
   /** A reader that is slow misses the oldest lines. */
-  async #lines(signal: AbortSignal): Promise<void> {
-    for await (const line of this.#deps.egress.gate(this.#id).follow(signal)) {
+  async #lines(gate: EgressGate, signal: AbortSignal): Promise<void> {
+    for await (const line of gate.follow(signal)) {
       this.send({ line });
-      if (this.#stream.writableNeedDrain)
-        await new Promise<void>((resolve) => {
-          this.#stream.once('drain', resolve).once('close', resolve);
-        });
+      if (this.#stream.writableNeedDrain) await this.#drained();
     }
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#stream.off('drain', done).off('close', done);
+        resolve();
+      };
+      this.#stream.once('drain', done).once('close', done);
+    });
   }
 }

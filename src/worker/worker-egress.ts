@@ -10,6 +10,8 @@ import type { EgressAnswer, EgressOrder, EgressReport } from '../schema/worker-e
 import type { WorkerSandbox } from './worker-sandboxes.ts';
 
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1000, 30_000];
+/** Older ones belong to authorities that servers have renewed. */
+const MOST_AUTHORITIES = 64;
 
 export interface WorkerEgressDeps {
   egress: Egress;
@@ -23,9 +25,11 @@ export interface WorkerEgressDeps {
   logger: Logger;
 }
 
-/** Who reads the decisions of a sandbox. */
+/** Who reads the decisions of a sandbox: a link. */
 export interface EgressReader {
   send(news: EgressAnswer): void;
+  /** Ends the link. Idempotent. */
+  end(): void;
 }
 
 interface Entry {
@@ -47,6 +51,8 @@ interface Entry {
 export class WorkerEgress {
   readonly #deps: WorkerEgressDeps;
   readonly #entries = new Map<string, Entry>();
+  /** Links to every sandbox, also to those without an order. */
+  readonly #links = new Map<string, Set<EgressReader>>();
   /** The key is the certificate: a new session keeps the leaves. */
   readonly #authorities = new Map<string, EgressAuthority>();
 
@@ -75,6 +81,16 @@ export class WorkerEgress {
     throw new ServiceError('unavailable', 'This worker has no egress policy for the sandbox yet.');
   }
 
+  /** The link ends with the sandbox, unless the returned function is called before. */
+  enter(id: string, link: EgressReader): () => void {
+    const links = this.#links.get(id) ?? new Set();
+    this.#links.set(id, links.add(link));
+    return () => {
+      links.delete(link);
+      if (links.size === 0 && this.#links.get(id) === links) this.#links.delete(id);
+    };
+  }
+
   /** Sends what happens from now on, until the returned function is called. */
   read(id: string, reader: EgressReader): () => void {
     const entry = this.#entries.get(id);
@@ -100,11 +116,14 @@ export class WorkerEgress {
     [...(this.#entries.get(sandbox_id)?.readers ?? [])].at(-1)?.send({ event });
   }
 
-  /** Closes every connection of the sandbox. Idempotent. */
+  /** Closes every connection of the sandbox, and the links of control planes to it. Idempotent. */
   close(id: string): void {
+    for (const link of [...(this.#links.get(id) ?? [])]) link.end();
     const entry = this.#entries.get(id);
     if (!entry) return;
     this.#entries.delete(id);
+    // Keys stay no longer than somebody uses them.
+    if (this.#entries.size === 0) this.#authorities.clear();
     entry.isClosed = true;
     entry.retry?.cancel();
     entry.release?.();
@@ -193,6 +212,7 @@ export class WorkerEgress {
 
   #authority(pair: EgressOrder['authorities'][number]): EgressAuthority {
     const known = this.#authorities.get(pair.certificate);
+    if (!known && this.#authorities.size >= MOST_AUTHORITIES) this.#authorities.clear();
     const authority = known ?? this.#deps.egress.authority(pair);
     this.#authorities.set(pair.certificate, authority);
     return authority;

@@ -215,10 +215,18 @@ const body = (mode: 'gate' | 'proxy', env: () => Record<string, string>) => () =
     net.clear();
     await until('a request under the new policy', () => net.requests().length > 1, 30_000);
     expect(new Set(net.requests())).toEqual(new Set(['other.example.com/hello.txt']));
+    const left = new AbortController();
+    const { body } = await client.raw(`/sandboxes/${id}/egress/log?follow=true`, { signal: left.signal });
+    const reader = body!.getReader();
+    await reader.read();
     await killed(worker);
     net.clear();
     await startWorker();
     await until('a request after the start of the worker', () => net.requests().length > 1, 60_000);
+    // Whoever follows the log hears of it again.
+    await reader.read();
+    left.abort();
+    await reader.cancel().catch(() => undefined);
     expect(new Set(net.requests())).toEqual(new Set(['other.example.com/hello.txt']));
     await client.destroy(id);
     net.clear();

@@ -62,9 +62,10 @@ export async function copy(
   try {
     if (asArchive) return await asArchive({ progress, signal });
   } catch (error) {
-    // No agent of ours runs in this sandbox, or the archive has shown that the source is a file: the files are copied one by one.
-    const isOther = error instanceof ServiceError && ['not_implemented', 'bad_request'].includes(error.code);
-    if (!isOther || (error.code === 'bad_request' && !isOut)) throw error;
+    // No agent of ours runs in this sandbox, the archive has shown that the source is a file, or the server is older and has
+    // no archives: the files are copied one by one.
+    const others = isOut ? ['not_implemented', 'bad_request', 'not_found'] : ['not_implemented'];
+    if (!(error instanceof ServiceError && others.includes(error.code))) throw error;
   }
   return transfer({ source, target: targetAt(client, place) }, progress, signal);
 }

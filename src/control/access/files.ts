@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { FileWatch, SandboxFiles } from '../../agent/io.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { parseMode } from '../../domain/mode.ts';
 import { parsePath, parsePattern } from '../../domain/path.ts';
 import type { SandboxRecord } from '../../store/store.ts';
@@ -53,7 +53,8 @@ function performer({ access, publisher }: FileDeps) {
       over.then(() => release(), release);
       return result;
     } catch (error) {
-      if (!signal.aborted) publisher.failure(operation, row, error, caller.actor);
+      if (!signal.aborted && !isAnswer(operation, error))
+        publisher.failure(operation, row, error, caller.actor);
       held?.release(error);
       throw error;
     }
@@ -62,6 +63,10 @@ function performer({ access, publisher }: FileDeps) {
     access.explainFailure(call.id, () => attempt(operation, call, ...rest));
   return perform;
 }
+
+/** Clients ask for an archive to learn whether a path is a folder, and whether there are archives: that is not a failure. */
+const isAnswer = (operation: string, error: unknown): boolean =>
+  operation === 'file.pack' && ['bad_request', 'not_implemented'].includes(asServiceError(error).code);
 
 function reads(
   { publisher }: FileDeps,

@@ -41,6 +41,8 @@ export interface Entry {
   opened?: Promise<void>;
   /** Timers of the next session, and of the next try with a policy. */
   retries: { serve?: Timer; apply?: Timer };
+  /** The order that its worker has, as text. */
+  sent?: string;
   /** Releases its session. */
   release?: () => void;
   /** Release the masks of its secrets. */

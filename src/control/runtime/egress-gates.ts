@@ -1,27 +1,21 @@
 // The gates of running sandboxes that have an egress policy: opened with the sandbox, kept open over sessions and restarts of
 // this server, closed with the sandbox. Those on workers are opened by every server that needs them, and kept by one.
 import type { SystemActor } from '../../domain/actor.ts';
-import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { credentialNames } from '../../domain/egress/policy-view.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { EgressCounters, EgressEvent } from '../../egress/egress.ts';
 import type { EgressOrder } from '../../schema/worker-egress.ts';
 import type { SandboxRecord } from '../../store/store.ts';
-import { Periodic } from '../async/periodic.ts';
 import { type GatedSandbox, isGated, isHere } from './applied-egress.ts';
 import { NOTHING, sum } from './egress-counters.ts';
 import { conceal, type EgressGatesDeps, type Entry, untrusted } from './egress-entry.ts';
 import { orderForWorker, orderOf } from './egress-orders.ts';
+import { GateAdoption, type GatedRow } from './gate-adoption.ts';
 import type { GateView, HeldGate } from './held-gate.ts';
 import { LocalGate } from './local-gate.ts';
 import { RemoteGate } from './remote-gate.ts';
 
-/** Gates that a start of the server opens at once. */
-const AT_ONCE = 8;
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1000, 30_000];
-const MOST_ROWS = 100_000;
-/** How often one server looks for gates of workers that no server holds any more. */
-const LOOK_MS = 15_000;
 /** Repeats of a policy that another server changes at the same time. */
 const MOST_SENT = 5;
 
@@ -30,15 +24,19 @@ const forever = () => new AbortController().signal;
 export class EgressGates {
   readonly #deps: EgressGatesDeps;
   readonly #entries = new Map<string, Entry>();
-  readonly #starts = new ConcurrencyLimit(AT_ONCE);
-  readonly #looks: Periodic;
+  readonly #adoption: GateAdoption;
   /** Counters of gates that are closed. */
   #past = NOTHING;
   #isStopped = false;
 
   constructor(deps: EgressGatesDeps) {
     this.#deps = deps;
-    this.#looks = new Periodic(deps.clock, LOOK_MS, () => this.#look());
+    this.#adoption = new GateAdoption({
+      gates: deps,
+      held: (id) => this.#entries.get(id),
+      adopt: (row) => this.#adopt(row),
+      renew: (entry) => this.#apply(entry).catch(() => undefined),
+    });
     deps.credentials.onChange(() => void this.#credentialsChanged());
   }
 
@@ -86,17 +84,21 @@ export class EgressGates {
   /** Applies the ceiling of an owner that has changed. Never rejects. */
   async ownerChanged(owner_id: string): Promise<void> {
     const isTheirs = ({ row }: Entry) => row.owner_id === owner_id;
-    const own = [...this.#entries.values()].filter(isTheirs);
-    for (const entry of own) await this.#apply(entry).catch(() => undefined);
-    for (const row of await this.#rowsOfWorkers().catch(() => []))
+    await this.#applyAll(isTheirs);
+    for (const row of await this.#adoption.rowsOfWorkers().catch(() => []))
       if (row.owner_id === owner_id && !this.#entries.has(row.id))
         await this.reach(row).catch(() => undefined);
   }
 
   async #credentialsChanged(): Promise<void> {
     const isUser = ({ row: { egress } }: Entry) => credentialNames(egress).length > 0;
-    for (const entry of [...this.#entries.values()])
-      if (isUser(entry)) await this.#apply(entry).catch(() => undefined);
+    await this.#applyAll(isUser);
+  }
+
+  /** A worker that hangs delays no other gate. Never rejects. */
+  async #applyAll(isMeant: (entry: Entry) => boolean): Promise<void> {
+    const entries = [...this.#entries.values()].filter(isMeant);
+    await Promise.all(entries.map((entry) => this.#apply(entry).catch(() => undefined)));
   }
 
   /** Closes every connection of the sandbox, unless its worker keeps them. Idempotent. */
@@ -115,16 +117,13 @@ export class EgressGates {
 
   /** Opens the gates of all running sandboxes in the background, a few at a time: those of workers on one server of a database. */
   async start(): Promise<void> {
-    if (!this.#deps.egress) return;
-    for (const row of await this.#rows()) if (isHere(row)) this.#adoptSoon(row);
-    this.#deps.roles.watch('upkeep', { gained: () => this.#looks.startSoon() });
-    await this.#looks.start();
+    if (this.#deps.egress) await this.#adoption.start();
   }
 
   /** Closes every connection of this server. Resolves when nothing more can be opened. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await this.#looks.stop();
+    await this.#adoption.stop();
     for (const id of [...this.#entries.keys()]) this.close(id);
     await this.#deps.egress?.close();
   }
@@ -165,7 +164,7 @@ export class EgressGates {
 
   #remote(sandbox_id: string): HeldGate {
     const onEvent = (event: Omit<EgressEvent, 'sandbox_id'>) => this.noted({ ...event, sandbox_id });
-    return new RemoteGate({ open: this.#deps.openLink, onEvent });
+    return new RemoteGate({ open: this.#deps.openLink, clock: this.#deps.clock, onEvent });
   }
 
   async #serveFirst(entry: Entry, signal: AbortSignal): Promise<void> {
@@ -196,7 +195,12 @@ export class EgressGates {
       await entry.held.cut();
       const message = 'Could not apply the egress policy of a sandbox; it is cut off. Retrying.';
       logger.warn({ sandbox_id: entry.row.id, err }, message);
-      entry.retries.apply = clock.after(FIRST_RETRY_MS, () => void this.#apply(entry).catch(() => undefined));
+      // Over the next link it is applied anyway.
+      if (isHere(entry.row) || entry.held.view.isOpen)
+        entry.retries.apply = clock.after(
+          FIRST_RETRY_MS,
+          () => void this.#apply(entry).catch(() => undefined),
+        );
       throw err;
     }
   }
@@ -218,6 +222,7 @@ export class EgressGates {
       if (text === sent) return;
       sent = text;
       await this.#send(entry, order);
+      entry.sent = text;
     }
   }
 
@@ -238,32 +243,9 @@ export class EgressGates {
     if (entry.isClosed) release();
   }
 
-  async #rows(): Promise<(SandboxRecord & GatedSandbox)[]> {
-    const rows = await this.#deps.sandboxes.inStates(['running', 'unhealthy'], MOST_ROWS);
-    return rows.filter(isGated);
-  }
-
-  async #rowsOfWorkers(): Promise<(SandboxRecord & GatedSandbox)[]> {
-    return this.#deps.egress ? (await this.#rows()).filter((row) => !isHere(row)) : [];
-  }
-
-  /** Adopts what a server held that has ended. Never rejects. */
-  async #look(): Promise<void> {
-    const { roles, logger } = this.#deps;
-    if (!roles.holds('upkeep')) return;
-    try {
-      for (const row of await this.#rowsOfWorkers()) this.#adoptSoon(row);
-    } catch (err) {
-      logger.debug({ err }, 'Could not look for egress gates of workers; retrying.');
-    }
-  }
-
-  /** Never rejects. */
-  #adoptSoon(row: SandboxRecord & GatedSandbox): void {
-    void this.#starts.run(async () => {
-      if (this.#isStopped || this.#entries.has(row.id)) return;
-      await this.#again(this.#enter(row), FIRST_RETRY_MS);
-    });
+  async #adopt(row: GatedRow): Promise<void> {
+    if (this.#isStopped || this.#entries.has(row.id)) return;
+    await this.#again(this.#enter(row), FIRST_RETRY_MS);
   }
 
   #later(entry: Entry, ms: number): void {
@@ -287,7 +269,10 @@ export class EgressGates {
       await this.#connect(entry, forever());
     } catch (err) {
       if (entry.isClosed) return;
-      entry.release?.();
+      // First: the end of the link would start the retries with the shortest pause.
+      const { release } = entry;
+      Reflect.deleteProperty(entry, 'release');
+      release?.();
       this.#deps.logger.warn(
         { sandbox_id: id, err },
         'Could not open the egress gate of a sandbox; retrying.',

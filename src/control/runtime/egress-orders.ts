@@ -38,6 +38,17 @@ export async function orderOf(
   };
 }
 
+/** The same deps, which read the ceiling of each owner once. */
+export function ordersOnce(deps: EgressOrdersDeps): EgressOrdersDeps {
+  const known = new Map<string, ReturnType<QuotaStore['get']>>();
+  const get = (owner_id: string) => {
+    const found = known.get(owner_id) ?? deps.quotas.get(owner_id);
+    known.set(owner_id, found);
+    return found;
+  };
+  return { ...deps, quotas: { get } };
+}
+
 /** The same for a worker, which ends TLS by itself. */
 export async function orderForWorker(deps: EgressOrdersDeps, row: Subject): Promise<EgressOrder> {
   const order = await orderOf(deps, row);

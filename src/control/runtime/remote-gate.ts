@@ -2,6 +2,8 @@
 // a link. The worker keeps the policy while its lease lasts, so a server that restarts cuts nothing off.
 import { Broadcast } from '../../domain/broadcast.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import { takeToken } from '../../domain/rate.ts';
 import type { EgressCounters, EgressEvent, EgressLogQuery } from '../../egress/egress.ts';
 import type { EgressLink, EgressNews } from '../../providers/provider.ts';
 import type { EgressCheck, EgressLogLine } from '../../schema/egress.ts';
@@ -18,6 +20,7 @@ export type OpenEgressLink = (
 
 export interface RemoteGateDeps {
   open: OpenEgressLink;
+  clock: Pick<Clock, 'monotonic'>;
   onEvent(event: Omit<EgressEvent, 'sandbox_id'>): void;
 }
 
@@ -31,6 +34,7 @@ export class RemoteGate implements HeldGate, GateView {
   counted: EgressCounters = NOTHING;
   missing: readonly number[] = [];
   intercepts = false;
+  #notesFullAt = 0;
 
   constructor(deps: RemoteGateDeps) {
     this.#deps = deps;
@@ -47,6 +51,7 @@ export class RemoteGate implements HeldGate, GateView {
   async apply(order: EgressOrder): Promise<void> {
     await this.#call({ apply: order });
     this.#order = order;
+    if (this.#news.readers > 0) this.#follow();
   }
 
   async cut(): Promise<void> {
@@ -57,9 +62,10 @@ export class RemoteGate implements HeldGate, GateView {
     const link = await this.#deps.open(row, (news) => this.#take(news), signal);
     this.#link = link;
     void link.closed.then(() => {
-      if (this.#link === link) this.#link = undefined;
+      if (this.#link !== link) return;
+      this.#link = undefined;
+      this.counted = { ...this.counted, open: 0 };
     });
-    if (this.#news.readers > 0) this.#follow();
     return { closed: link.closed, release: () => link.close() };
   }
 
@@ -101,12 +107,21 @@ export class RemoteGate implements HeldGate, GateView {
       this.counters = report.counters;
       this.missing = report.missing;
       this.intercepts = report.intercepts;
-      if (report.added) this.counted = sum(this.counted, report.added);
+      if (report.added) this.counted = { ...sum(this.counted, report.added), open: report.counters.open };
     }
     if (line) this.#news.add(line);
-    if (event) this.#deps.onEvent(event);
+    if (event && this.#mayNote()) this.#deps.onEvent(event);
+  }
+
+  /** A worker joins decisions to fewer: one that does not is not believed. */
+  #mayNote(): boolean {
+    const { verdict, fullAt } = takeToken(NOTES, this.#notesFullAt, this.#deps.clock.monotonic());
+    this.#notesFullAt = fullAt;
+    return verdict.allowed;
   }
 }
+
+const NOTES = { burst: 120, refillMs: 500 };
 
 const unreachable = () =>
   new ServiceError(

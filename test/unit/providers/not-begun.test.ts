@@ -138,6 +138,7 @@ describe('container', () => {
       images: { ready: async () => ({ id: 'sha256:1', user: '', volumes: [] }) },
       agent: async () => 'agent',
       network: { ready: async () => 'svc' },
+      links: { open: async () => undefined, remove: async () => undefined },
       starts: { run: (work: () => Promise<unknown>) => work() },
     } as unknown as ContainerState;
     onTestFinished(() => state.engine.close());
