@@ -103,7 +103,7 @@ export async function planSandbox(
   const isStaged = claims.slot !== undefined;
   const reach = (part: string, path: string) =>
     isStaged ? join(runFolder(state.folders, name), part) : path;
-  const resolver = await addedResolver(state, wish);
+  const resolver = await addedResolver(wish);
   const blueprint: Blueprint = {
     name,
     id: spec.id,

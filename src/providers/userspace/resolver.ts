@@ -1,10 +1,8 @@
 // /etc/resolv.conf of a sandbox on an image: the image's own is that of the machine where it was made, or empty.
 import { realpath } from 'node:fs/promises';
 import type { RuntimeSpec } from '../provider.ts';
-import { resolverPath } from './etc.ts';
 import type { Runner } from './order.ts';
 import type { Bind, RootfsView } from './rootfs-view.ts';
-import type { UserspaceState } from './state.ts';
 
 export interface ResolverWish {
   runner: Runner;
@@ -22,13 +20,9 @@ export async function resolverCovers({ view, network }: ResolverWish): Promise<B
   return source === undefined ? [] : [{ target: '/etc/resolv.conf', source }];
 }
 
-/** The host file for which init makes a file that the image lacks. */
-export async function addedResolver(
-  state: Pick<UserspaceState, 'folders'>,
-  wish: ResolverWish,
-): Promise<string | undefined> {
-  if (!lacksResolver(wish) || !canAdd(wish)) return undefined;
-  return wish.spec.gate ? resolverPath(state.folders) : hostResolver();
+/** The host file for which init makes a file that the image lacks. With a gate, init writes one that names the gate. */
+export async function addedResolver(wish: ResolverWish): Promise<string | undefined> {
+  return lacksResolver(wish) && canAdd(wish) && !wish.spec.gate ? hostResolver() : undefined;
 }
 
 /** Whether the sandbox has a name service and no file that could name it. */
