@@ -92,6 +92,7 @@ describe('access', () => {
       sandbox_id: 'sb-x',
       exec_id: 'ex-x',
       command: 'id',
+      code: '1',
       path: '/f',
       content: '',
       old: 'a',

@@ -28,7 +28,8 @@ export function differences(
     warnings.push(
       `memory_mb is ${memory_mb} instead of ${spec.memory_mb}: providers.userspace.max_memory_mb limits it.`,
     );
-  warnings.push(...missingLimits(bounds));
+  // A property of the host, which no request can avoid: doctor tells it, and a strict spawn is not refused for it.
+  if (!spec.strict) warnings.push(...missingLimits(bounds));
   if (image.rootfs && runner.name === 'bwrap')
     warnings.push('The image is read-only: bubblewrap does not support an overlay.');
   if (isWithoutNames(resolver)) warnings.push(NO_NAMES);

@@ -6,7 +6,7 @@ import type { RuntimeSpec } from '../provider.ts';
 export const memoryFor = (config: Pick<UserspaceConfig, 'max_memory_mb'>, spec: RuntimeSpec): number =>
   Math.min(spec.memory_mb, config.max_memory_mb);
 
-/** Differences to each request, as sentences. Processes are counted for each sandbox also without a cgroup. */
+/** What each spawn warns of, as sentences. Processes are counted for each sandbox also without a cgroup. */
 export function missingLimits(bounds: { has(controller: Controller): boolean }): string[] {
   const lacks = (['memory', 'cpu'] as const).filter((controller) => !bounds.has(controller));
   if (lacks.length === 2)

@@ -16,13 +16,6 @@ const SYSCTLS: readonly { name: string; refuses: string; rootToo?: true }[] = [
 
 const finding = findingsOf(KIND);
 
-const LIMITS = finding(
-  'limits',
-  'Limits',
-  'Run the service as root, or delegate a control group with Delegate=yes in the systemd unit.',
-  { isLimit: true },
-);
-
 export const USERSPACE = providerGroup(KIND, [
   { name: 'namespaces', title: 'Namespaces', look: namespaces },
   finding(
@@ -30,7 +23,12 @@ export const USERSPACE = providerGroup(KIND, [
     'Runner',
     'Install bubblewrap or util-linux (for unshare), or set providers.userspace.enabled to false.',
   ),
-  { ...LIMITS, look: limits },
+  finding(
+    'limits',
+    'Limits',
+    'Run the service as root, or delegate a control group with Delegate=yes in the systemd unit.',
+    { isLimit: true },
+  ),
   vulnerabilityCheck({ kind: KIND, programs: ['bwrap'] }),
   { name: 'languages', title: 'Interpreters', deadlineMs: PROBE_DEADLINE_MS, look: languages },
 ]);
@@ -51,14 +49,6 @@ async function namespaces(context: CheckContext): Promise<Finding> {
       );
   }
   return pass('This user can create namespaces.');
-}
-
-/** A strict spawn refuses what only warns others. */
-async function limits(context: CheckContext, signal: AbortSignal): Promise<Finding> {
-  const found = await LIMITS.look(context, signal);
-  if (found.verdict === 'pass' || found.verdict === 'skip' || !context.config.defaults.strict) return found;
-  const message = `${found.message} defaults.strict refuses such spawns.`;
-  return failIfNeeded(context, KIND, message, found.remedy);
 }
 
 async function languages(context: CheckContext, signal: AbortSignal): Promise<Finding> {

@@ -249,15 +249,6 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ['no runner works', 'userspace.runner', 'warn', { findings: { userspace: 'runner' } }],
   ['nothing limits', 'userspace.limits', 'warn', { findings: { userspace: 'limits' } }],
   [
-    'nothing limits, which is refused',
-    'userspace.limits',
-    'fail',
-    {
-      findings: { userspace: 'limits' },
-      config: { defaults: { strict: true }, providers: { default: 'userspace' } },
-    },
-  ],
-  [
     'an interpreter is missing',
     'userspace.languages',
     'warn',
