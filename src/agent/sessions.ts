@@ -12,7 +12,7 @@ const LEAVE_MS = 1000;
 /** One call's hold on a session. */
 export interface SessionHold {
   io: SandboxIo;
-  /** Call this once, when the call and everything it started are over. */
+  /** Call this when the call and everything it started are over. Idempotent. */
   release(): void;
 }
 
@@ -51,7 +51,12 @@ export class Sessions<Sandbox extends { id: string }> {
     entry.idle?.cancel();
     try {
       const io = await abortable(entry.io, signal);
-      return { io, release: () => this.#leave(sandbox.id, entry) };
+      let isHeld = true;
+      const release = () => {
+        if (isHeld) this.#leave(sandbox.id, entry);
+        isHeld = false;
+      };
+      return { io, release };
     } catch (error) {
       this.#leave(sandbox.id, entry);
       throw error;

@@ -65,7 +65,6 @@ class ServedLink implements EgressReader {
   /** Orders are applied one after the other. */
   #applied: Promise<unknown> = Promise.resolve();
   #leave: () => void = () => undefined;
-  #forget: () => void = () => undefined;
   #timer: Timer | undefined;
   #isOver = false;
 
@@ -80,7 +79,6 @@ class ServedLink implements EgressReader {
   }
 
   async serve(): Promise<void> {
-    this.#forget = this.#deps.egress.enter(this.#id, this);
     this.#join();
     this.#report();
     for await (const call of jsonLines(this.#stream, FORMAT)) {
@@ -99,7 +97,6 @@ class ServedLink implements EgressReader {
   /** Idempotent. */
   end(): void {
     this.#isOver = true;
-    this.#forget();
     this.#timer?.cancel();
     this.#following?.abort();
     this.#leave();
@@ -107,7 +104,6 @@ class ServedLink implements EgressReader {
   }
 
   #join(): void {
-    this.#leave();
     // A link that ended meanwhile would stay the newest reader.
     if (this.#isOver || this.#stream.destroyed) return;
     this.#leave = this.#deps.egress.read(this.#id, this);

@@ -42,8 +42,6 @@ interface Entry {
   release?: () => void;
   retry?: Timer;
   concealed: readonly (() => void)[];
-  /** In the order in which they came: the newest gets what only one may count. */
-  readonly readers: Set<EgressReader>;
   counted: EgressCounters;
   isClosed: boolean;
 }
@@ -51,7 +49,7 @@ interface Entry {
 export class WorkerEgress {
   readonly #deps: WorkerEgressDeps;
   readonly #entries = new Map<string, Entry>();
-  /** Links to every sandbox, also to those without an order. */
+  /** Links to each sandbox, in the order in which they came: the newest gets what only one may count. */
   readonly #links = new Map<string, Set<EgressReader>>();
   /** The key is the certificate: a new session keeps the leaves. */
   readonly #authorities = new Map<string, EgressAuthority>();
@@ -81,21 +79,15 @@ export class WorkerEgress {
     throw new ServiceError('unavailable', 'This worker has no egress policy for the sandbox yet.');
   }
 
-  /** The link ends with the sandbox, unless the returned function is called before. */
-  enter(id: string, link: EgressReader): () => void {
+  /** Makes the link the newest: it gets news of the sandbox, and ends with it, until the returned function is called. */
+  read(id: string, link: EgressReader): () => void {
     const links = this.#links.get(id) ?? new Set();
+    links.delete(link);
     this.#links.set(id, links.add(link));
     return () => {
       links.delete(link);
       if (links.size === 0 && this.#links.get(id) === links) this.#links.delete(id);
     };
-  }
-
-  /** Sends what happens from now on, until the returned function is called. */
-  read(id: string, reader: EgressReader): () => void {
-    const entry = this.#entries.get(id);
-    entry?.readers.add(reader);
-    return () => void entry?.readers.delete(reader);
   }
 
   /** Undefined while there is no gate. `added` is for the newest reader alone. */
@@ -105,7 +97,7 @@ export class WorkerEgress {
     const { counters, missing } = entry.gate;
     const intercepts = entry.authority !== undefined;
     const report = { counters: { ...counters }, missing: [...missing], intercepts };
-    if ([...entry.readers].at(-1) !== reader) return report;
+    if (this.#newest(id) !== reader) return report;
     const added = difference(counters, entry.counted);
     entry.counted = { ...counters };
     return { ...report, added };
@@ -113,7 +105,11 @@ export class WorkerEgress {
 
   /** Sends a joined decision to the newest reader; without one it is only in the log. */
   noted({ sandbox_id, ...event }: EgressEvent): void {
-    [...(this.#entries.get(sandbox_id)?.readers ?? [])].at(-1)?.send({ event });
+    this.#newest(sandbox_id)?.send({ event });
+  }
+
+  #newest(id: string): EgressReader | undefined {
+    return [...(this.#links.get(id) ?? [])].at(-1);
   }
 
   /** Closes every connection of the sandbox, and the links of control planes to it. Idempotent. */
@@ -140,15 +136,7 @@ export class WorkerEgress {
     const { egress, own } = this.#deps;
     const gate = egress.open(id, appliedPolicy(order, own));
     const counted = { ...gate.counters };
-    const entry = {
-      id,
-      gate,
-      order,
-      concealed: [],
-      readers: new Set<EgressReader>(),
-      counted,
-      isClosed: false,
-    };
+    const entry = { id, gate, order, concealed: [], counted, isClosed: false };
     this.#entries.set(id, entry);
     return entry;
   }
@@ -188,18 +176,13 @@ export class WorkerEgress {
       hold.release();
       throw error;
     }
-    let isHeld = true;
-    const release = () => {
-      if (isHeld) hold.release();
-      isHeld = false;
-    };
-    entry.release = release;
+    entry.release = () => hold.release();
     void hold.io.closed.then(() => {
-      release();
+      hold.release();
       entry.serving = undefined;
       this.#later(entry, FIRST_RETRY_MS);
     });
-    if (entry.isClosed) release();
+    if (entry.isClosed) hold.release();
   }
 
   async #trust(entry: Entry, io: Parameters<Egress['trusted']>[0]): Promise<void> {

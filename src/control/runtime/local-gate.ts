@@ -83,12 +83,7 @@ export class LocalGate implements HeldGate, GateView {
       hold.release();
       throw error;
     }
-    let isHeld = true;
-    const release = () => {
-      if (isHeld) hold.release();
-      isHeld = false;
-    };
-    return { closed: hold.io.closed, release };
+    return { closed: hold.io.closed, release: () => hold.release() };
   }
 
   close(): void {
