@@ -24,7 +24,7 @@ export interface ProofOptions {
   seed: number;
   /** Limits the campaign to freezes and delays beyond most deadlines. */
   isLong: boolean;
-  /** Limits the campaign to trials whose names contain one of these. */
+  /** Limits campaigns to trials, and other kinds to files of tests, whose names contain one of these. */
   filters?: string[];
   keep: boolean;
   told: (line: string) => void;
@@ -33,7 +33,8 @@ export interface ProofOptions {
 /** Those of test/fault that some minutes are enough for; the others count as well where SVC_TEST_TALLY is set for them. */
 const ENVIRONMENT = [
   ...['backup-under-writes', 'cgroups', 'container-gone', 'database-gone', 'database-kill', 'engine-places'],
-  ...['faulty-host', 'full-folders', 'kill', 'limits', 'stalled-readers', 'store-disk-full', 'store-kill'],
+  ...['faulty-host', 'full-folders', 'image-store', 'kill', 'limits', 'stalled-readers', 'store-disk-full'],
+  ...['store-kill'],
 ];
 
 /** Files of tests that count for a kind, and their variables. */
@@ -50,7 +51,10 @@ const TESTS: Partial<Record<string, { files: string[]; env?: Record<string, stri
   },
   authorization: { files: ['test/contract/http-access.test.ts', 'test/contract/http-owners.test.ts'] },
   secrets: { files: ['test/e2e/canaries.test.ts'] },
-  environment: { files: ENVIRONMENT.map((name) => `test/fault/${name}.test.ts`) },
+  environment: {
+    files: ENVIRONMENT.map((name) => `test/fault/${name}.test.ts`),
+    env: { SVC_TEST_IMAGE_KILLS: '50' },
+  },
 };
 
 /** A run on a busy machine is judged by what it breaks. */
@@ -110,8 +114,10 @@ interface TestRuns extends ProofOptions {
 
 async function byTests(
   root: string,
-  { kind, files, env, keep, runs, seed, told }: TestRuns,
+  { kind, files: all, env, keep, runs, seed, filters, told }: TestRuns,
 ): Promise<number> {
+  const files = all.filter((file) => !filters || filters.some((part) => file.includes(part)));
+  if (files.length === 0) throw new Error(`--filter leaves no tests of ${kind}`);
   const folder = mkdtempSync(join(tmpdir(), 'svc-proof-'));
   const [tallies, report] = [join(folder, 'tally'), join(folder, 'report.json')];
   let failed = 0;

@@ -20,7 +20,7 @@ const values = options(
     },
     side: { kind: 'list', default: SIDES, of: SIDES, says: 'Before or after a step.' },
     long: { kind: 'boolean', default: false, says: 'Freezes and delays of 20 s, and nothing else.' },
-    filter: { kind: 'list', says: 'Steps and actions whose names have one of these.' },
+    filter: { kind: 'list', says: 'Steps, actions and files of tests whose names have one of these.' },
     runs: {
       kind: 'count',
       default: 1,

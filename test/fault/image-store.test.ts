@@ -4,7 +4,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { countFaults } from '../../proof/faulted.ts';
+import { countFault, countFaults } from '../../proof/faulted.ts';
 import { realRegistry } from '../support/hosts/docker-registry.ts';
 import { fill } from '../support/hosts/fill-disk.ts';
 import { dockerFiles, ociFiles, tarOf } from '../support/hosts/image-archives.ts';
@@ -123,6 +123,8 @@ describeWith(['docker-registry', 'openssl'], 'the image store', () => {
         const [ms, isUnpacker] = [next() * usual, next() < 0.4];
         await killed(args, env, ms, isUnpacker);
         const verified = await svc(['verify', '--json']);
+        const isWhole = verified.code === 0 && verified.stderr === '';
+        countFault(`${kind} of an image killed`, isWhole);
         expect([round, ms, isUnpacker, verified]).toMatchObject([
           round,
           ms,
