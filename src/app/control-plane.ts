@@ -7,7 +7,7 @@ import { Metrics } from '../control/metrics/metrics.ts';
 import type { ByteLedger } from '../domain/byte-ledger.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
 import { allowsLoopbackRpc } from '../domain/loopback.ts';
-import type { MachineImages } from '../domain/machine-images.ts';
+import type { OwnImages } from '../domain/machine-images.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import type { SteadyClock } from '../domain/steady-clock.ts';
 import { eventWriter } from '../events/batch-writer.ts';
@@ -121,7 +121,7 @@ async function providersOf(
   { instance }: Pick<Store, 'instance'>,
   ledger: ByteLedger,
   opened: CloseStack,
-): Promise<{ providers: ProviderSet; pulls: ImagePulls | undefined; images: MachineImages | undefined }> {
+): Promise<{ providers: ProviderSet; pulls: ImagePulls | undefined; images: OwnImages | undefined }> {
   const config = deps.config.current();
   const own = await processImages({ ...deps, config });
   if (own) opened.push(() => own.close());

@@ -2,7 +2,7 @@
 import { findAgent } from '../agent/binary.ts';
 import { ConcurrencyLimit } from '../domain/concurrency-limit.ts';
 import { parseDuration } from '../domain/duration.ts';
-import type { MachineImages } from '../domain/machine-images.ts';
+import type { OwnImages } from '../domain/machine-images.ts';
 import type { Clock, Logger, Random } from '../domain/ports.ts';
 import type { Host } from '../host/host.ts';
 import { ImageDisks } from '../images/disk/disks.ts';
@@ -46,7 +46,7 @@ export function pullDepsOf(images: Config['images'], store: StoreDeps): PullDeps
 export interface ProcessImages {
   pulls: ImagePulls;
   disks: ImageDisks;
-  images: MachineImages;
+  images: OwnImages;
   /** Breaks off pulls, and disks that are being made. */
   close(): Promise<void>;
 }

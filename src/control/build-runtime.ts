@@ -4,7 +4,7 @@ import { Sessions } from '../agent/sessions.ts';
 import type { ByteLedger } from '../domain/byte-ledger.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { LiveConfig } from '../domain/live-config.ts';
-import type { MachineImages } from '../domain/machine-images.ts';
+import type { OwnImages } from '../domain/machine-images.ts';
 import type { Boot, Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import type { PullReports } from '../domain/pull-report.ts';
 import { replicaUrl } from '../domain/replica-url.ts';
@@ -79,7 +79,7 @@ export interface ControlDeps {
   /** Pulls of images by this process; absent where it pulls none. */
   pulls?: PullReports | undefined;
   /** The image store of this machine; absent where no provider runs its images. */
-  images?: MachineImages | undefined;
+  images?: OwnImages | undefined;
   /** Opens the gates of sandboxes with an egress policy; absent: nothing can be dialed. */
   openEgress?: ((hooks: Pick<EgressDeps, 'clock' | 'random' | 'onEvent'>) => Egress) | undefined;
   /** The key for secrets in the store; rejects with `not_implemented` where there is none. */

@@ -24,6 +24,7 @@ import { Reconciler } from './maintenance/reconcile.ts';
 import { RuntimeWatch } from './maintenance/runtime-watch.ts';
 import { SharedClock } from './maintenance/shared-clock.ts';
 import { stopAll } from './maintenance/stop-all.ts';
+import { ImageSizeReader } from './metrics/image-sizes.ts';
 import { metricViews } from './metrics/metric-views.ts';
 import { reportPull } from './metrics/pull-reports.ts';
 import { Instruments } from './metrics/readings.ts';
@@ -248,6 +249,7 @@ function buildInterface(
       recentLogs,
       egress: gates,
       usage,
+      imageSizes: new ImageSizeReader(deps.images, clock),
     }),
     snapshots: snapshotViews({ providers }),
     images: imageViews({

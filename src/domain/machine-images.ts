@@ -87,6 +87,23 @@ export interface MachineImages {
   prune(order: ImagePruneOrder, signal: AbortSignal): Promise<PrunedImages>;
 }
 
+/** What the image store of a machine holds. */
+export interface ImageSizes {
+  /** Names of images. */
+  images: number;
+  /** Bytes of unpacked layers. */
+  layers: number;
+  /** Bytes of disks for virtual machines. */
+  disks: number;
+  /** Bytes of layers that are being fetched, and that interrupted pulls left. */
+  partial: number;
+}
+
+/** The image store of this machine. */
+export interface OwnImages extends MachineImages {
+  sizes(): Promise<ImageSizes>;
+}
+
 /** Whether a complete name is wanted: all, one, or with `*` at the end those that start so, short or complete. Throws `bad_request`. */
 export function nameFilter(text: string | undefined): (reference: string) => boolean {
   if (text === undefined) return () => true;

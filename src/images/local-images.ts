@@ -5,8 +5,8 @@ import {
   type ImageImportOrder,
   type ImageView,
   type ImageWatch,
-  type MachineImages,
   nameFilter,
+  type OwnImages,
 } from '../domain/machine-images.ts';
 import type { Image } from '../schema/image.ts';
 import {
@@ -20,7 +20,9 @@ import {
 import { importImages } from './import.ts';
 import type { ImagePulls } from './registry/pulls.ts';
 import { storedImage, summaryOf } from './shown-images.ts';
+import { storePaths } from './store-paths.ts';
 import type { StoredName } from './store-records.ts';
+import { storeSizes } from './store-sizes.ts';
 
 /** Imports of this process at once: each unpacks, and keeps its archive on the disk. */
 const MOST_IMPORTS = 4;
@@ -31,10 +33,11 @@ const visibleTo =
   ({ access }: StoredName) =>
     private_images || access !== 'private';
 
-export function localImages(store: StoreDeps, pulls: Pick<ImagePulls, 'pull'>): MachineImages {
+export function localImages(store: StoreDeps, pulls: Pick<ImagePulls, 'pull'>): OwnImages {
   const { root } = store;
   let imports = 0;
   return {
+    sizes: () => storeSizes(storePaths(root)),
     list: async ({ limit, name, after, inclusive, private_images }) => {
       const matches = nameFilter(name);
       const isVisible = visibleTo({ private_images });

@@ -1,12 +1,11 @@
 // Keeps the image store within images.max_store_bytes, and images.keep_free_bytes of its file system free.
-import { stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { statfs } from 'node:fs/promises';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../domain/errors.ts';
 import type { RoomLimits } from './image-store.ts';
 import type { StorePaths } from './store-paths.ts';
-import { entriesOf, readLayer } from './store-records.ts';
+import { storeSizes } from './store-sizes.ts';
 
 /** Why, in the details of an error. */
 export const NO_ROOM = 'image_store_full';
@@ -48,19 +47,9 @@ export function watchRoom(paths: StorePaths, { keepFreeBytes }: RoomLimits, sour
 }
 
 async function storedBytes(paths: StorePaths): Promise<number> {
-  let sum = 0;
-  for (const layer of await entriesOf(paths.layers))
-    sum += (await readLayer(paths, `sha256:${layer}`))?.bytes ?? 0;
-  for (const disk of await entriesOf(paths.disks)) sum += await sizeOf(join(paths.disks, disk));
-  return sum;
+  const { layers, disks } = await storeSizes(paths);
+  return layers + disks;
 }
-
-/** It may be removed meanwhile. */
-const sizeOf = (path: string) =>
-  stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  );
 
 function noRoom(message: string, otherwise: string): ServiceError {
   return new ServiceError('resource_limit', message, {

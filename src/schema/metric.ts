@@ -151,6 +151,15 @@ export const METRICS = {
     type: 'gauge',
     help: 'Open connections of sandboxes with an egress policy.',
   },
+  svc_images: {
+    type: 'gauge',
+    help: 'Names of images in the image store of this machine. Absent while the store does not answer.',
+  },
+  svc_image_store_bytes: {
+    type: 'gauge',
+    help: 'Bytes in the image store of this machine: unpacked layers, disks of virtual machines, and partial layers of pulls.',
+    labels: ['content'],
+  },
   svc_image_pulls_total: {
     type: 'counter',
     help: 'Pulls of images for spawns and calls: pulled, unchanged (the store had what the tag leads to), or failed.',

@@ -68,6 +68,8 @@ describeWith(['root', 'busybox', 'unshare'], 'a spawn that pulls its image', () 
     const metrics = await (await fetch(`${server?.url}/api/v1/metrics/prometheus`)).text();
     expect(metrics).toContain('svc_image_pulls_total{outcome="pulled"} 1');
     expect(metrics).toContain('svc_image_pulls_total{outcome="failed"} 1');
+    expect(metrics).toContain('svc_images 1');
+    expect(metrics).toMatch(/^svc_image_store_bytes\{content="layers"\} [1-9]\d+$/m);
     const asked = registry.requests.length;
     // The failure is remembered for a moment.
     const none = Array.from({ length: 5 }, () => client.spawn({ image: `${host}/team/none:1` }));

@@ -1,4 +1,5 @@
 // Converts readings to Prometheus gauges, and to the counters that are counted elsewhere.
+import type { ImageSizes } from '../../domain/machine-images.ts';
 import type { EgressCounters } from '../../egress/egress.ts';
 import type { MetricsBody } from '../../schema/diagnostics.ts';
 import type { GaugeName } from '../../schema/metric.ts';
@@ -125,6 +126,13 @@ const plain = (value: number) => [{ labels: {}, value }];
 /** One sample for each value of a family with one label. */
 export const by = <L extends string>(label: L, values: Record<string, number>) =>
   Object.entries(values).map(([name, value]) => ({ labels: { [label]: name } as Record<L, string>, value }));
+
+/** Replaces the values of the last reading; `undefined`: the image store did not answer, or there is none. */
+export function exposeImages(metrics: Metrics, sizes: ImageSizes | undefined): void {
+  metrics.set('svc_images', sizes ? plain(sizes.images) : []);
+  const { layers = 0, disks = 0, partial = 0 } = sizes ?? {};
+  metrics.set('svc_image_store_bytes', sizes ? by('content', { layers, disks, partial }) : []);
+}
 
 /** What is counted in this process. */
 export function exposeEgress(metrics: Metrics, counters: EgressCounters): void {

@@ -5,8 +5,9 @@ import type { Diagnostics } from '../../schema/diagnostics.ts';
 import { REMEDIATION } from '../../schema/remediation.ts';
 import type { SharedDatabase } from '../../store/seam/shared-database.ts';
 import type { MetricViews } from '../api/system.ts';
-import { by, exposeEgress, exposeReadings } from './exposed.ts';
+import { by, exposeEgress, exposeImages, exposeReadings } from './exposed.ts';
 import { exposeUsage, type UsageSource } from './exposed-usage.ts';
+import type { ImageSizeReader } from './image-sizes.ts';
 import type { Metrics } from './metrics.ts';
 import type { Instruments } from './readings.ts';
 
@@ -20,6 +21,7 @@ export interface MetricViewDeps {
   /** Connections of sandboxes with an egress policy. */
   egress: { totals(): EgressCounters; sizes(): Readonly<Record<string, number>> };
   usage: UsageSource;
+  imageSizes: Pick<ImageSizeReader, 'read'>;
   /** Masks secrets. */
   redact(value: unknown): unknown;
   /** The newest log lines, redacted. */
@@ -35,10 +37,14 @@ export function metricViews(deps: MetricViewDeps): MetricViews {
     body: async () => (await instruments.read()).body,
     text: async () => {
       // What is counted in this process is shown also while the database does not answer.
-      const readings = await instruments.read().catch(() => undefined);
+      const [readings, sizes] = await Promise.all([
+        instruments.read().catch(() => undefined),
+        deps.imageSizes.read(),
+      ]);
       exposeReadings(metrics, readings);
       if (shared) metrics.setTotals('svc_database_retries_total', by('outcome', shared.repetitions()));
       exposeEgress(metrics, deps.egress.totals());
+      exposeImages(metrics, sizes);
       exposeUsage(metrics, deps.usage);
       return metrics.text();
     },
