@@ -18,6 +18,7 @@ import { SECRET_PATHS } from '../schema/config-keys.ts';
 import { envName } from '../schema/config-walk.ts';
 import type { KnownRuntimes, TemplateImage, ValidKey } from '../store/offline-records.ts';
 import { PostgresExam } from '../store/postgres/examine.ts';
+import { tryImage } from './image-trial.ts';
 import type { Operator } from './operator.ts';
 import { processLedger } from './process-ledger.ts';
 
@@ -60,18 +61,22 @@ export interface DoctorHere {
 
 export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps {
   const [host, clock, random] = [realHost(), realClock(), realRandom()];
+  const ids = realIds(random);
+  const openProviders: DoctorDeps['openProviders'] = (config, instance) =>
+    silentProviders({ host, clock, random }, config, instance);
   return {
     host,
     clock,
     random,
     production,
     signal,
-    ids: realIds(random),
+    ids,
     nodeVersion: process.versions.node,
     load: () => replicaConfig(loadProcessConfig({ file })),
     lint: (files) =>
       lintConfig({ files: files.map(givenPath), cwd: process.cwd(), production, assumed: givenSecrets() }),
-    openProviders: (config, instance) => silentProviders({ host, clock, random }, config, instance),
+    openProviders,
+    tryImage: (order, signal) => tryImage({ host, clock, random, ids, openProviders }, order, signal),
     openPostgres: ({ url }) => {
       if (url === undefined) throw new ServiceError('bad_request', 'database.url is not set.');
       return new PostgresExam(url, clock);

@@ -1,6 +1,6 @@
 // Files and file systems as an operator's checks look at them: small looks, nothing kept, nothing left behind.
 import { constants } from 'node:fs';
-import { access, mkdtemp, open, rm, rmdir, stat, statfs } from 'node:fs/promises';
+import { access, link, mkdtemp, open, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileSystemFacts } from './host.ts';
 import { realRandom } from './random.ts';
@@ -43,6 +43,17 @@ export function mayWrite(path: string): Promise<boolean> {
 /** The seam's `tryFolder`; rejects as `fs` does. Rights alone do not say it: nobody makes folders in /proc. */
 export async function tryFolder(folder: string): Promise<void> {
   await rmdir(await mkdtemp(join(folder, '.svc-doctor-')));
+}
+
+/** The seam's `tryLink`; rejects as `fs` does. */
+export async function tryLink(folder: string): Promise<void> {
+  const own = await mkdtemp(join(folder, '.svc-doctor-'));
+  try {
+    await writeFile(join(own, 'one'), '');
+    await link(join(own, 'one'), join(own, 'other'));
+  } finally {
+    await rm(own, { recursive: true, force: true });
+  }
 }
 
 /** The seam's `fileSystem`; rejects as `fs` does. */

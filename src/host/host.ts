@@ -78,6 +78,8 @@ export interface Host {
   mayWrite(path: string): Promise<boolean>;
   /** Creates and removes a folder in `folder`. Rejects with the system's error when it cannot. */
   tryFolder(folder: string): Promise<void>;
+  /** Creates and removes a file with two names in `folder`. Rejects with the system's error when it cannot. */
+  tryLink(folder: string): Promise<void>;
   /** The file system that holds `path`. */
   fileSystem(path: string): Promise<FileSystemFacts>;
   /** The duration in ms of each of `count` small synced writes to a new file in `folder`. The file is removed afterwards. */

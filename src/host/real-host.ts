@@ -6,7 +6,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import { accompany, detach } from './child-processes.ts';
-import { fileSystem, ifThere, mayWrite, readHead, timeSyncs, tryFolder } from './disk.ts';
+import { fileSystem, ifThere, mayWrite, readHead, timeSyncs, tryFolder, tryLink } from './disk.ts';
 import type { Host } from './host.ts';
 import { run } from './run.ts';
 
@@ -29,6 +29,7 @@ export function realHost(path: string = process.env.PATH ?? ''): Host {
     read: (path, maxBytes) => orUnavailable(() => readHead(path, maxBytes)),
     mayWrite,
     tryFolder,
+    tryLink,
     fileSystem: (path) => orUnavailable(() => fileSystem(path)),
     timeSyncs: (folder, count) => orUnavailable(() => timeSyncs(folder, count)),
     portFault,

@@ -68,6 +68,12 @@ type Database = Config['database'];
 
 export type Instance = KnownRuntimes['instance'];
 
+export interface ImageTrial {
+  config: Config;
+  instance: Instance;
+  folder: string;
+}
+
 export interface DoctorDeps {
   host: Host;
   clock: Clock;
@@ -84,6 +90,11 @@ export interface DoctorDeps {
   lint(files: LoadedConfig['files']): LintReport;
   /** Providers of an instance; the caller closes them. */
   openProviders(config: Config, instance: Instance): Promise<ProviderSet>;
+  /**
+   * Runs a userspace sandbox on a small image, in a store of its own in `folder`. Leaves nothing. Returns the warnings of the
+   * sandbox; rejects as imports and spawns do.
+   */
+  tryImage(order: ImageTrial, signal: AbortSignal): Promise<string[]>;
   /** Connects when it is asked; the caller closes it. Throws without `database.url`. */
   openPostgres(database: Database): PostgresExam;
   /** Reads the database without changing it; undefined when there is none. */
@@ -96,7 +107,7 @@ export interface DoctorDeps {
   namedKeys(database: Database, now: number): Promise<ValidKey[]>;
 }
 
-export interface CheckContext extends DoctorDeps {
+export interface CheckContext extends Omit<DoctorDeps, 'tryImage'> {
   loaded: LoadedConfig;
   config: Config;
   /** A provider under the doctor's own instance: it does not see the service's runtimes, nor the service its. */
@@ -105,6 +116,8 @@ export interface CheckContext extends DoctorDeps {
   postgres(): PostgresExam;
   /** Its report, asked once. */
   probe(kind: ProviderKind, signal: AbortSignal): Promise<ProbeReport>;
+  /** As in the deps, with the configuration and instance of the doctor. */
+  tryImage(folder: string, signal: AbortSignal): Promise<string[]>;
   /** Idempotent. */
   close(): Promise<void>;
 }
@@ -123,6 +136,8 @@ export function openContext(deps: DoctorDeps, loaded: LoadedConfig): CheckContex
     loaded,
     config,
     provider,
+    tryImage: (folder, signal) =>
+      deps.tryImage({ config, instance: doctorInstance(deps, config), folder }, signal),
     postgres: () => (exam ??= deps.openPostgres(config.database)),
     probe: (kind, signal) => {
       const report = probes.get(kind) ?? provider(kind).then((one) => one.probe(signal));

@@ -13,6 +13,8 @@ export interface FakeHostFacts {
   /** What programs in PATH answer. */
   programs?: Record<string, Partial<RunResult>>;
   readOnly?: boolean;
+  /** Disks of their own, by folder; `folders` and `links` are the errors of making these. */
+  disks?: Record<string, { freeBytes?: number; folders?: string; links?: string }>;
   /** No folder can be made anywhere. */
   noFolders?: boolean;
   fileSystem?: Partial<FileSystemFacts>;
@@ -25,7 +27,7 @@ const EXT4 = 0xef53;
 const GIBIBYTE = 1024 ** 3;
 
 export function fakeHost(facts: FakeHostFacts): Host {
-  const { files = {}, folders = [], programs = {} } = facts;
+  const { files = {}, folders = [], programs = {}, disks = {} } = facts;
   return {
     uid: facts.uid ?? 0,
     gid: 0,
@@ -34,7 +36,7 @@ export function fakeHost(facts: FakeHostFacts): Host {
     maxFiles: 1_048_576,
     bootId: 'boot',
     stat: async (path) => {
-      const isFolder = folders.includes(path);
+      const isFolder = folders.includes(path) || path in disks;
       return isFolder || path in files ? ({ isDirectory: () => isFolder } as Stats) : undefined;
     },
     which: async (name) => (name in programs ? `/usr/bin/${name}` : undefined),
@@ -48,15 +50,19 @@ export function fakeHost(facts: FakeHostFacts): Host {
       return content === undefined ? undefined : Buffer.from(content).subarray(0, maxBytes);
     },
     mayWrite: async () => facts.readOnly !== true,
-    tryFolder: async () => {
-      if (facts.noFolders)
-        throw Object.assign(new Error('ENOENT: no such file or directory'), { code: 'ENOENT' });
+    tryFolder: async (folder) => {
+      const { folders: code } = disks[folder] ?? { folders: facts.noFolders ? 'ENOENT' : undefined };
+      if (code) throw Object.assign(new Error(`${code}: mkdir`), { code });
     },
-    fileSystem: async () => ({
+    tryLink: async (folder) => {
+      const code = disks[folder]?.links;
+      if (code) throw Object.assign(new Error(`${code}: link`), { code });
+    },
+    fileSystem: async (path) => ({
       freeBytes: 50 * GIBIBYTE,
       totalBytes: 100 * GIBIBYTE,
       type: EXT4,
-      ...facts.fileSystem,
+      ...(disks[path] ? { freeBytes: disks[path].freeBytes ?? 50 * GIBIBYTE } : facts.fileSystem),
     }),
     timeSyncs: () => syncsOf(facts.syncs ?? [1, 2, 3]),
     portFault: async () => facts.portFault,

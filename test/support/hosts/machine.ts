@@ -35,11 +35,15 @@ export interface Machine {
   templates?: TemplateImage[];
   /** Named keys that are valid. */
   keys?: ValidKey[];
+  /** Warnings of a sandbox on a small image. */
+  imageWarnings?: string[];
   clock?: Clock;
   signal?: AbortSignal;
 }
 
 export const DATABASE = '/var/lib/svc/svc.db';
+/** images.path, on a disk of its own. */
+export const IMAGES = '/images';
 const SERVICE = { id: '5e41ce00-0000-4000-8000-000000000000', key: '00' };
 
 const FINDINGS: Record<ProviderKind, string[]> = {
@@ -92,6 +96,7 @@ export function machine(wrong: Machine = {}): DoctorDeps {
       ...wrong.programs,
     },
     files: Object.fromEntries(files) as Record<string, string>,
+    disks: { [IMAGES]: {} },
     ...wrong.host,
   });
   return {
@@ -121,6 +126,7 @@ export function machine(wrong: Machine = {}): DoctorDeps {
         ),
       );
     },
+    tryImage: async () => wrong.imageWarnings ?? ['memory_mb limits each process, not their sum.'],
     openPostgres: () => {
       throw new Error('The sound machine has a database file.');
     },
@@ -140,6 +146,7 @@ function loaded(flags: Partially<Config> = {}) {
   const place = { cwd: '/nonexistent', home: '/nonexistent', uid: 0, isTerminal: false, env: {} };
   const config = {
     ...flags,
+    images: { path: IMAGES, ...flags.images },
     database: { ...(flags.database?.url === undefined && { path: DATABASE }), ...flags.database },
   };
   return { ...loadConfig({ ...place, flags: config }), files: [{ name: 'svc.yaml', path: '/etc/svc.yaml' }] };

@@ -33,6 +33,13 @@ it('measures writes, and leaves no file', async () => {
   await expect(host.timeSyncs(join(folder, 'nowhere'), 1)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
+it('gives a file two names, and leaves none', async () => {
+  const folder = temporaryFolder();
+  await host.tryLink(folder);
+  expect(readdirSync(folder)).toEqual([]);
+  await expect(host.tryLink('/proc')).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
 it('reports the file system and the right to write', async () => {
   const folder = temporaryFolder();
   const { freeBytes, totalBytes, type } = await host.fileSystem(folder);

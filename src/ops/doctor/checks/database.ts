@@ -16,6 +16,7 @@ import {
   warn,
 } from '../check.ts';
 import { lockOwner } from '../lock-owner.ts';
+import { nearestFolder } from '../nearest-folder.ts';
 import { NAMED_KEYS } from './named-keys.ts';
 import { TEMPLATE_IMAGES } from './template-images.ts';
 
@@ -45,15 +46,10 @@ const MEMORY: ReadonlyMap<number, string> = new Map([
 
 const folderOf = ({ config }: CheckContext) => dirname(config.database.path);
 
-/** The folder, or the nearest one above it that is there. */
-async function nearestFolder(context: CheckContext): Promise<string> {
-  let folder = folderOf(context);
-  while (folder !== '/' && folder !== '.' && !(await context.host.stat(folder))) folder = dirname(folder);
-  return folder;
-}
+const nearest = (context: CheckContext) => nearestFolder(context.host, folderOf(context));
 
 async function slowness(context: CheckContext): Promise<Finding> {
-  const times = await context.host.timeSyncs(await nearestFolder(context), SYNCS);
+  const times = await context.host.timeSyncs(await nearest(context), SYNCS);
   const p99 = Math.max(0, ...times);
   const words = `The slowest of ${times.length} disk syncs took ${p99.toFixed(1)} ms.`;
   const remedy = 'Move the database to a faster disk. Every spawn waits for two syncs.';
@@ -100,7 +96,7 @@ const FILE_CHECKS: readonly Check[] = [
       const facts = await host.stat(folder);
       if (facts && !facts.isDirectory())
         return fail(`${folder} is not a directory.`, 'Set database.path to a file in a directory.');
-      const existing = await nearestFolder(context);
+      const existing = await nearest(context);
       if (!(await host.mayWrite(existing)))
         return fail(
           `This user cannot write to ${existing}.`,
@@ -114,7 +110,7 @@ const FILE_CHECKS: readonly Check[] = [
     name: 'space',
     title: 'Free space',
     look: async (context) => {
-      const { freeBytes } = await context.host.fileSystem(await nearestFolder(context));
+      const { freeBytes } = await context.host.fileSystem(await nearest(context));
       const words = `${Math.floor(freeBytes / MEBIBYTE)} MB of disk space are free.`;
       if (freeBytes >= LITTLE_BYTES) return pass(words);
       const remedy = 'Free disk space, or move the database.';
@@ -125,7 +121,7 @@ const FILE_CHECKS: readonly Check[] = [
     name: 'file_system',
     title: 'File system',
     look: async (context) => {
-      const { type } = await context.host.fileSystem(await nearestFolder(context));
+      const { type } = await context.host.fileSystem(await nearest(context));
       const network = NETWORK.get(type);
       if (network !== undefined)
         return fail(

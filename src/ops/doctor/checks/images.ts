@@ -1,7 +1,8 @@
-// What pulls and imports of images need: zstd, and credentials of registries that nobody else can read.
+// Images: their store, and what pulls and imports need.
 import { parseCredentials } from '../../../images/registry/credentials.ts';
 import { isOlder } from '../advisories.ts';
 import { type CheckContext, type CheckGroup, type Finding, pass, warn } from '../check.ts';
+import { IMAGE_STORE, withoutImages } from './image-store.ts';
 
 const NODE_WITH_ZSTD = '22.15.0';
 const OTHERS_MAY_READ = 0o044;
@@ -10,7 +11,9 @@ const MOST_BYTES = 1024 * 1024;
 export const IMAGES: CheckGroup = {
   id: 'images',
   title: 'Images',
+  unless: withoutImages,
   checks: [
+    ...IMAGE_STORE,
     { name: 'zstd', title: 'Decompression', look: zstd },
     { name: 'credentials', title: 'Credentials of registries', look: credentials },
   ],

@@ -9,7 +9,7 @@ import type { Verdict } from '../../../../src/schema/doctor.ts';
 import type { ValidKey } from '../../../../src/store/offline-records.ts';
 import { ioError } from '../../../support/fakes/host.ts';
 import { FAKE_START } from '../../../support/fakes/ports.ts';
-import { DATABASE, databaseHead, type Machine, machine } from '../../../support/hosts/machine.ts';
+import { DATABASE, databaseHead, IMAGES, type Machine, machine } from '../../../support/hosts/machine.ts';
 
 async function examine(wrong: Machine = {}, probe = true) {
   const plan = planDoctor(machine(wrong), { only: [], skip: [], probe });
@@ -87,6 +87,10 @@ const limits = (files: string, processes: string) => ({
   '/proc/self/limits': `Max processes             ${processes}   ${processes}   processes\nMax open files            ${files}   ${files}   files\n`,
 });
 
+const imagesOn = (disk: { freeBytes?: number; folders?: string; links?: string }): Machine => ({
+  host: { disks: { [IMAGES]: disk } },
+});
+
 const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: Machine][] = [
   ['lint finds errors', 'configuration.rules', 'fail', { lint: { errors: 2, warnings: 0 } }],
   ['lint finds warnings', 'configuration.rules', 'warn', { lint: { errors: 0, warnings: 1 } }],
@@ -125,6 +129,24 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ['it is on NFS', 'database.file_system', 'fail', { host: { fileSystem: { type: 0x6969 } } }],
   ['it is in memory', 'database.file_system', 'warn', { host: { fileSystem: { type: 0x01021994 } } }],
   ['it has a hard link', 'database.names', 'fail', { config: { database: { path: linkedFile() } } }],
+  ['the image store is not ours', 'images.store', 'warn', imagesOn({ folders: 'EACCES' })],
+  ['files cannot have two names', 'images.hard_links', 'warn', imagesOn({ links: 'EPERM' })],
+  ['there is little room for images', 'images.space', 'warn', imagesOn({ freeBytes: 1.5e9 })],
+  ['there is no room for images', 'images.space', 'warn', imagesOn({ freeBytes: 1e6 })],
+  [
+    'the kernel has no overlay',
+    'images.changes',
+    'warn',
+    { imageWarnings: ['The image is read-only: this kernel refuses an overlay here.'] },
+  ],
+  [
+    'the kernel has no idmapped mounts',
+    'images.changes',
+    'warn',
+    {
+      imageWarnings: ['Files of the image cannot be changed: this kernel has no idmapped mounts here.'],
+    },
+  ],
   [
     'owners share a secret',
     'database.shared_templates',
