@@ -3,7 +3,6 @@ import { Flags } from '@oclif/core';
 import { ownerArg } from '../../src/cli/args.ts';
 import { ClientCommand } from '../../src/cli/client-command.ts';
 import { clientFlags } from '../../src/cli/connection.ts';
-import { print } from '../../src/cli/print.ts';
 import { periodFlags, periodOf } from '../../src/cli/usage-flags.ts';
 import { usageReport, usedSandboxes } from '../../src/cli/usage-view.ts';
 import type { SandboxUsageRow } from '../../src/schema/usage.ts';
@@ -43,7 +42,7 @@ export default class UsageOwner extends ClientCommand {
       const csv = flags.sandboxes
         ? usage.sandboxesCsv(args.owner, period)
         : usage.ownerCsv(args.owner, query);
-      await print(await csv);
+      process.stdout.write(await csv);
       return undefined;
     }
     if (!flags.sandboxes) return this.show(await usage.owner(args.owner, query), usageReport);

@@ -203,6 +203,13 @@ export const LiveUsageQuery = Type.Object(
     owner_id: Type.Optional(Type.String({ maxLength: 512, description: 'Only sandboxes of this owner.' })),
     provider: Type.Optional(Type.String({ maxLength: 64, description: 'Only sandboxes of this provider.' })),
     state: Type.Optional(Type.Enum([...SANDBOX_STATES])),
+    q: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description:
+          'Only sandboxes with this text in their id, owner or template; upper and lower case are the same.',
+      }),
+    ),
     ids: Type.Optional(
       Type.String({
         maxLength: 8192,

@@ -1,6 +1,11 @@
 // Containers of a real engine under each runtime: the contract of every provider, and what containers add to it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
+import type { Reading } from '../../src/providers/reading.ts';
+import { bundleOf } from '../support/child.ts';
 import { type BehindWorker, behindWorker } from '../support/hosts/behind-worker.ts';
 import { type ContainerHome, containerHome, containerSpec } from '../support/hosts/container.ts';
 import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
@@ -37,6 +42,8 @@ for (const runtime of ['runc', 'runsc'] as const) {
       moments: [0, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600],
       outlasts: true,
       watches: true,
+      // The engine of the tests has process numbers of its own, as one elsewhere has.
+      measures: 'engine',
       separatesNetworks: true,
       // gVisor is one process to the kernel that ends it.
       memory: runtime === 'runsc' ? 'the program or its sandbox' : 'the program',
@@ -63,6 +70,34 @@ for (const runtime of ['runc', 'runsc'] as const) {
       });
       afterAll(() => worker.stop());
       providerContract({ ...promises, ...BEHIND_WORKER }, () => worker.ground(ground()));
+    });
+
+    it('are measured by their cgroups where the engine is on this host', async () => {
+      const id = freshId();
+      await provider.create(containerSpec(id), soon());
+      const bundle = await bundleOf('hosts/container-usage.child.ts');
+      const inside = ['-t', String(engine.init), '--pid', '--mount', process.execPath, bundle];
+      const { id: instance, key } = place.instance;
+      const reader = spawn('nsenter', [...inside, engine.socket, instance, key, id], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      const lines = createInterface({ input: reader.stdout })[Symbol.asyncIterator]();
+      const next = async () => JSON.parse((await lines.next()).value) as Reading;
+      const first = await next();
+      expect(first).toMatchObject({ source: 'host', oom_kills: 0, tx_bytes: expect.any(Number) });
+      for (const value of [first.memory_bytes, first.peak_memory_bytes, first.processes, first.cpu_us])
+        expect(value).toBeGreaterThan(0);
+      const session = await provider.attach({ id, epoch: 1 }, soon());
+      await runInside(session, ['/bin/sh', '-c', 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done']);
+      reader.stdin.write('\n');
+      const second = await next();
+      expect(second.counter).toBe(first.counter);
+      expect(second.cpu_us).toBeGreaterThan((first.cpu_us ?? 0) + 1000);
+      await provider.destroy({ id, epoch: 1 }, soon());
+      reader.stdin.write('\n');
+      expect(await next()).toBeNull();
+      reader.stdin.end();
+      await once(reader, 'exit');
     });
 
     it('all have the host name sandbox, and name their image', async () => {

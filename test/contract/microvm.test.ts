@@ -43,6 +43,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
     moments: [0, 20, 60, 200, 600],
     outlasts: false,
     watches: true,
+    measures: 'host',
     separatesNetworks: true,
     memory: 'the program',
   };

@@ -32,6 +32,8 @@ export interface Promises {
   /** It tells of ends and removals. */
   watches: boolean;
   separatesNetworks: boolean;
+  /** Who counts what runtimes use: its host, which may count processes that were ended for memory, or an engine elsewhere. */
+  measures: false | 'host' | 'host and oom' | 'engine';
   /** Who ends when the memory is used up. */
   memory: 'the program' | 'the program or its sandbox' | 'nobody';
   /** A worker runs it, which lists nothing to control planes, repeats an answer, and knows attempts by their leases. */
@@ -49,6 +51,7 @@ export function providerContract(promises: Promises, ground: () => ProviderGroun
   ending(promises, ground);
   if (promises.watches) watching(ground);
   if (promises.separatesNetworks) networks(ground);
+  if (promises.measures) measuring(promises, ground);
   if (promises.memory !== 'nobody') memory(promises.memory, ground);
 }
 
@@ -301,4 +304,63 @@ function memory(who: Exclude<Promises['memory'], 'nobody'>, ground: () => Provid
       { memory_mb: 64 },
     );
   });
+}
+
+/** What it uses, as its host counts it. */
+function measuring({ measures, behindWorker = false }: Promises, ground: () => ProviderGround): void {
+  const source = measures === 'engine' ? 'engine' : 'host';
+  const read = async ({ usage }: Provider, id: string) =>
+    (
+      await usage?.(
+        [
+          { id, epoch: 1 },
+          { id: freshId(), epoch: 1 },
+        ],
+        soon(),
+      )
+    )?.get(id);
+  const work = ['/bin/sh', '-c', 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'];
+
+  it('measures by counters that only grow, also after a restart, and nothing that is gone', async () => {
+    const { provider, restarted } = ground();
+    const next = restarted();
+    let ended = '';
+    await withRuntime(ground(), async ({ id, io }) => {
+      ended = id;
+      const session = await io();
+      const first = await read(provider, id);
+      expect(first).toMatchObject({ source, counter: expect.stringMatching(/./) });
+      expect(first?.memory_bytes).toBeGreaterThan(0);
+      expect(first?.processes).toBeGreaterThan(0);
+      // Before its first command it has started, which took time.
+      expect(first?.cpu_us).toBeGreaterThan(0);
+      // An engine is asked once a minute at most.
+      if (source === 'engine') return;
+      await runInside(session, work);
+      const second = await read(provider, id);
+      expect(second?.counter).toBe(first?.counter);
+      expect(second?.cpu_us).toBeGreaterThan((first?.cpu_us ?? 0) + 1000);
+      const third = await read(next, id);
+      expect(third?.counter).toBe(first?.counter);
+      expect(third?.cpu_us).toBeGreaterThanOrEqual(second?.cpu_us ?? 0);
+    });
+    // A worker keeps the last reading of what it ended.
+    if (!behindWorker) expect(await read(next, ended)).toBeUndefined();
+    else if (source === 'host') expect((await read(next, ended))?.cpu_us).toBeGreaterThan(0);
+  });
+
+  if (measures === 'host and oom')
+    it('counts processes that the kernel ended for memory', async () => {
+      const { provider, restarted } = ground();
+      await withRuntime(
+        ground(),
+        async ({ id, io }) => {
+          expect((await read(provider, id))?.oom_kills).toBe(0);
+          await runInside(await io(), ['/bin/sh', '-c', 'tail /dev/zero; true']);
+          // Slow files are read at the first reading of an object, and then now and again.
+          await until('it is counted', async () => ((await read(restarted(), id))?.oom_kills ?? 0) > 0);
+        },
+        { memory_mb: 64 },
+      );
+    });
 }

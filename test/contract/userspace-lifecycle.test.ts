@@ -51,6 +51,7 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
       moments: [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30],
       outlasts: false,
       watches: false,
+      measures: runner === 'proot' ? 'host' : 'host and oom',
       separatesNetworks: runner !== 'proot',
       memory: runner === 'proot' ? 'nobody' : 'the program',
     };

@@ -9,6 +9,8 @@ const RAW: Record<string, string> = {
   'src/cli/sink.ts': 'the output of a command',
   'src/cli/follow-lines.ts': 'lines that its caller has made printable, at the pace of the reader',
   'commands/audit.ts': 'CSV, for programs',
+  'commands/usage/owner.ts': 'CSV, for programs',
+  'src/cli/top/screen.ts': 'lines that the frame has made printable, and the cursor',
 };
 
 it('only files that pass on raw data write to an output', () => {

@@ -7,12 +7,14 @@ import { Dialog } from '../parts/dialog.tsx';
 import { Failed } from '../parts/load.tsx';
 import { Link, Time } from '../parts/text.tsx';
 import { forgetCensus, startCensus } from './census.ts';
+import { KeysHelp } from './keys-help.tsx';
 import { Login } from './login.tsx';
+import { Palette } from './palette.tsx';
 import { href, place } from './router.ts';
 import { SCREENS, type ScreenEntry, type ScreenProps, screenOf } from './screens.ts';
 import { actAs, actingAs, identity, logOut, session, tryAgain } from './session.ts';
 import { setTheme, THEMES, type Theme, theme } from './settings.ts';
-import { startShortcuts } from './shortcuts.ts';
+import { overlay, startShortcuts } from './shortcuts.ts';
 import { link, lostAt } from './stream.ts';
 
 effect(() => {
@@ -66,6 +68,8 @@ function Frame({ who }: { who: Identity }): JSX.Element {
           ))}
         </ul>
       </nav>
+      {overlay.value === 'palette' && <Palette who={who} onClose={closeOverlay} />}
+      {overlay.value === 'keys' && <KeysHelp onClose={closeOverlay} />}
       <main id="main" tabIndex={-1}>
         <Stale />
         {entry ? <Content key={entry.path} entry={entry} rest={rest} /> : <NotFound />}
@@ -73,6 +77,10 @@ function Frame({ who }: { who: Identity }): JSX.Element {
     </div>
   );
 }
+
+const closeOverlay = () => {
+  overlay.value = undefined;
+};
 
 const isWithin = ({ path }: ScreenEntry, here: ScreenEntry | undefined) =>
   path === here?.path || (path === 'sandboxes' && (here?.path === 'sandbox' || here?.path === 'spawn'));
@@ -97,6 +105,9 @@ function Head({ who }: { who: Identity }): JSX.Element {
       {who.label && <span class={`label ${who.label_colour}`}>{who.label}</span>}
       <Live />
       <span class="grow" />
+      <button type="button" onClick={() => (overlay.value = 'palette')}>
+        Go to … <kbd>Ctrl K</kbd>
+      </button>
       <span>{owner ?? (who.administers ? 'all owners' : 'no owner')}</span>
       {who.administers && !who.bound && (
         <button

@@ -1,7 +1,7 @@
 // A table of any length: above 200 rows only those in sight exist. Rows are reached by keys, heads sort, and readers are told how
 // many rows there are.
 import type { ComponentChildren, JSX } from 'preact';
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 const ROW = 36;
 const OVERSCAN = 5;
@@ -25,6 +25,8 @@ export interface TableProps<T> {
   onOpen?(row: T): void;
   sort?: string | undefined;
   onSort?(sort: string): void;
+  /** Called with the rows that exist, when these are others. */
+  onView?(rows: readonly T[]): void;
   empty?: ComponentChildren;
 }
 
@@ -39,6 +41,7 @@ export function Table<T>({
   columns,
   keyOf,
   onOpen,
+  onView,
   empty,
   ...props
 }: TableProps<T>): JSX.Element {
@@ -74,8 +77,9 @@ export function Table<T>({
       focusRow(Number.isFinite(step) ? focusAt + step : step > 0 ? sorted.length - 1 : 0);
     }
   };
+  const shown = useMemo(() => sorted.slice(view.first, view.last), [sorted, view.first, view.last]);
+  useEffect(() => onView?.(shown), [shown]);
   if (rows.length === 0 && empty !== undefined) return <div class="empty">{empty}</div>;
-  const shown = sorted.slice(view.first, view.last);
   return (
     <div class="scroll" ref={box}>
       <div

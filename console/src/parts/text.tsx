@@ -16,7 +16,15 @@ export function Link({ to, children }: { to: string; children: ComponentChildren
 }
 
 const WORDS: Record<string, string> = {
-  ...{ running: 'good', online: 'good', healthy: 'good', active: 'good', allowed: 'good', ready: 'good' },
+  ...{
+    running: 'good',
+    online: 'good',
+    healthy: 'good',
+    active: 'good',
+    allowed: 'good',
+    ready: 'good',
+    ok: 'good',
+  },
   ...{ creating: 'busy', draining: 'busy', queued: 'busy', degraded: 'busy', allow: 'good' },
   ...{ error: 'bad', unhealthy: 'bad', offline: 'bad', denied: 'bad', failed: 'bad', deny: 'bad' },
 };
@@ -80,7 +88,7 @@ export function Facts({ of: facts, except = [] }: { of: object; except?: readonl
     <dl class="facts">
       {entries.map(([name, value]) => (
         <div key={name}>
-          <dt>{name.replaceAll('_', ' ')}</dt>
+          <dt>{titleOf(name)}</dt>
           <dd>{textOf(name, value)}</dd>
         </div>
       ))}
@@ -88,7 +96,13 @@ export function Facts({ of: facts, except = [] }: { of: object; except?: readonl
   );
 }
 
+/** The unit is with the value. */
+const titleOf = (name: string) => name.replace(/_(?:bytes|mb|at)$/, '').replaceAll('_', ' ');
+
 function textOf(name: string, value: unknown): ComponentChildren {
+  if (typeof value === 'number' && name.endsWith('_bytes')) return sizeText(value);
+  if (typeof value === 'number' && name.endsWith('_mb')) return `${value} MiB`;
+  if (typeof value === 'number' && !Number.isInteger(value)) return value.toFixed(2);
   if (typeof value === 'string' && /(?:_at|_until|timestamp|heartbeat)$/.test(name))
     return <Time at={value} />;
   if (value === null || value === '') return <span class="none">none</span>;

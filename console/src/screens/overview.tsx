@@ -4,13 +4,15 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Event } from '../../../src/schema/event.ts';
 import type { ProviderItem as Provider } from '../../../src/schema/provider.ts';
 import type { Health } from '../../../src/schema/system.ts';
+import type { LiveSandbox, LiveUsage } from '../../../src/schema/usage.ts';
 import * as census from '../app/census.ts';
 import { href } from '../app/router.ts';
 import { identity } from '../app/session.ts';
 import { onEvent } from '../app/stream.ts';
-import { Show, useGet } from '../parts/load.tsx';
+import { type Loaded, Show, useGet } from '../parts/load.tsx';
 import { Card, Screen } from '../parts/screen.tsx';
 import { Copy, Link, State, shown, sizeText, Time } from '../parts/text.tsx';
+import { merged, storedEvents } from './stored-events.ts';
 
 interface Numbers {
   process: { uptime_seconds: number; resident_memory_bytes: number };
@@ -21,12 +23,17 @@ interface Numbers {
 
 const FAILURES = 'operation.failed,provider.failed,sandbox.error,image.failed,resource.limit';
 const MOST_FAILURES = 10;
+const MOST_USED = 10;
+/** The end of the scale unless more is used. */
+const ONE_PROCESSOR = 100;
 
 export function Overview(): JSX.Element {
   const who = identity();
   const numbers = useGet<Numbers>('metrics', {}, 10_000);
   const providers = useGet<Provider[]>('providers', {}, 10_000);
   const health = useGet<Health>('health', {}, 10_000);
+  const [by, setBy] = useState<By>('cpu');
+  const usage = useGet<LiveUsage>('usage/sandboxes', { sort: by, limit: MOST_USED }, 5000);
   const counts = countStates();
   if (!census.isLoading.value && counts.total === 0 && census.failure.value === undefined) return <First />;
   return (
@@ -40,8 +47,10 @@ export function Overview(): JSX.Element {
           title={`waiting of ${numbers.data?.scheduler.max_spawn_queue ?? '…'}`}
         />
         <Figure value={numbers.data?.workers.total} title="workers" to="workers" />
+        <Machine of={usage.data} />
       </div>
       <div class="cards">
+        <MostUsed of={usage} by={by} setBy={setBy} />
         <Card title="Providers">
           <Show of={providers}>
             {(rows) => (
@@ -86,6 +95,83 @@ export function Overview(): JSX.Element {
   );
 }
 
+/** The machine of the server, for callers that see all of it. */
+function Machine({ of: usage }: { of: LiveUsage | undefined }): JSX.Element | null {
+  if (!usage?.host) return null;
+  const { cpus, cpu_percent, memory_bytes, memory_total_bytes } = usage.host;
+  return (
+    <>
+      <Figure value={`${Math.round(cpu_percent)} %`} title={`of ${cpus} processors`} />
+      <Figure value={sizeText(memory_bytes)} title={`memory of ${sizeText(memory_total_bytes)}`} />
+    </>
+  );
+}
+
+const BY = { cpu: 'processor', memory: 'memory', network: 'network' } as const;
+type By = keyof typeof BY;
+
+const AMOUNTS: Record<By, { of(one: LiveSandbox): number | undefined; text(amount: number): string }> = {
+  cpu: { of: ({ cpu_percent }) => cpu_percent, text: (amount) => `${Math.round(amount)} %` },
+  memory: { of: ({ memory_bytes }) => memory_bytes, text: sizeText },
+  network: {
+    of: ({ rx_bytes_per_second: rx, tx_bytes_per_second: tx }) =>
+      rx === undefined && tx === undefined ? undefined : (rx ?? 0) + (tx ?? 0),
+    text: (amount) => `${sizeText(amount)}/s`,
+  },
+};
+
+/** The answer to: which sandbox eats my machine. */
+function MostUsed({
+  of: usage,
+  by,
+  setBy,
+}: {
+  of: Loaded<LiveUsage>;
+  by: By;
+  setBy(by: By): void;
+}): JSX.Element {
+  return (
+    <section class="card wide">
+      <div class="card-head">
+        <h2>Sandboxes that use most</h2>
+        <label>
+          <span class="visually-hidden">By</span>
+          <select value={by} onChange={(event) => setBy(event.currentTarget.value as By)}>
+            {Object.entries(BY).map(([name, title]) => (
+              <option key={name} value={name}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Show of={usage}>{({ sandboxes }) => <Bars rows={sandboxes} by={by} />}</Show>
+    </section>
+  );
+}
+
+function Bars({ rows, by }: { rows: readonly LiveSandbox[]; by: By }): JSX.Element {
+  const { of, text } = AMOUNTS[by];
+  const known = rows.flatMap((one) => {
+    const amount = of(one);
+    return amount === undefined ? [] : [{ ...one, amount }];
+  });
+  if (known.length === 0) return <p class="hint">Nothing was measured yet, or the host does not count it.</p>;
+  const most = Math.max(known[0]?.amount ?? 0, by === 'cpu' ? ONE_PROCESSOR : 1);
+  return (
+    <ul class="bars used">
+      {known.map(({ sandbox_id, owner_id, amount }) => (
+        <li key={sandbox_id}>
+          <Link to={`sandboxes/${sandbox_id}?tab=usage`}>{sandbox_id}</Link>
+          <span class="cut">{shown(owner_id ?? '')}</span>
+          <meter aria-label={`${BY[by]} of ${sandbox_id}`} min={0} max={most} value={amount} />
+          <span>{text(amount)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function countStates() {
   void census.version.value;
   const counts = { total: 0, running: 0, creating: 0, unhealthy: 0 };
@@ -101,7 +187,7 @@ function Figure({
   title,
   to,
 }: {
-  value: number | undefined;
+  value: number | string | undefined;
   title: string;
   to?: string;
 }): JSX.Element {
@@ -144,22 +230,26 @@ function Owners(): JSX.Element {
 }
 
 function Failures(): JSX.Element {
-  const [live, setLive] = useState<Event[]>([]);
-  const wanted = FAILURES.split(',');
-  useEffect(
-    () =>
-      onEvent((event) => {
-        if (wanted.includes(event.type)) setLive((now) => [event, ...now].slice(0, MOST_FAILURES));
-      }),
-    [],
-  );
+  const [live, setLive] = useState<Event[] | undefined>(undefined);
+  useEffect(() => {
+    const stop = new AbortController();
+    const add = (more: readonly Event[]) => setLive((now = []) => merged(now, more, MOST_FAILURES));
+    storedEvents({ type: FAILURES }, MOST_FAILURES, stop.signal).then(add, () => undefined);
+    const off = onEvent((event) => FAILURES.split(',').includes(event.type) && add([event]));
+    return () => {
+      stop.abort();
+      off();
+    };
+  }, []);
   return (
-    <Card title="Failures since this page was opened">
-      {live.length === 0 ? (
-        <p class="hint">None so far. Earlier ones are under Events.</p>
+    <Card title="Last failures">
+      {live === undefined ? (
+        <p class="loading">Loading …</p>
+      ) : live.length === 0 ? (
+        <p class="hint">None of those that are stored.</p>
       ) : (
         <ul class="plain">
-          {live.map(({ id, type, timestamp, sandbox_id, data }) => (
+          {live.toReversed().map(({ id, type, timestamp, sandbox_id, data }) => (
             <li key={id}>
               <Time at={timestamp} /> {type}{' '}
               {sandbox_id && <Link to={`sandboxes/${sandbox_id}`}>{sandbox_id}</Link>}

@@ -1,16 +1,17 @@
 // Owners: what they run, and the quotas that bound them.
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { AdmissionDecision } from '../../../src/schema/admission.ts';
 import type { Quota, QuotaUsage } from '../../../src/schema/quota.ts';
-import { call, json } from '../api/call.ts';
+import { call, type Failure, json } from '../api/call.ts';
 import * as census from '../app/census.ts';
 import { href, place, setQuery } from '../app/router.ts';
 import { identity } from '../app/session.ts';
 import { Dialog, type Field, filled } from '../parts/dialog.tsx';
-import { Show, useGet } from '../parts/load.tsx';
+import { Failed, Show, useGet } from '../parts/load.tsx';
 import { Filter, Screen } from '../parts/screen.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Facts, shown } from '../parts/text.tsx';
+import { Facts, Link, State, shown } from '../parts/text.tsx';
 
 interface OwnerRow extends Partial<Quota> {
   owner_id: string;
@@ -184,6 +185,48 @@ function InForce({ owner }: { owner: string }): JSX.Element {
     <section class="card">
       <h2>In force for {shown(owner)}</h2>
       <Show of={usage}>{(facts) => <Facts of={facts} except={['owner_id']} />}</Show>
+      <WhatIf owner={owner} />
     </section>
+  );
+}
+
+/** What a spawn of this owner would get now; nothing is started. */
+function WhatIf({ owner }: { owner: string }): JSX.Element {
+  const [ttl, setTtl] = useState('');
+  const [answer, setAnswer] = useState<{ decision?: AdmissionDecision; failure?: Failure }>({});
+  useEffect(() => {
+    const stop = new AbortController();
+    const body = { owner_id: owner, ...(ttl !== '' && { ttl }) };
+    json<AdmissionDecision>('POST', 'sandboxes/admission', { body, signal: stop.signal }).then(
+      (decision) => setAnswer({ decision }),
+      (failure) => stop.signal.aborted || setAnswer({ failure: failure as Failure }),
+    );
+    return () => stop.abort();
+  }, [owner, ttl]);
+  const { decision, failure } = answer;
+  return (
+    <>
+      <h3>If this owner started a sandbox now</h3>
+      <label class="field">
+        <span>Lifetime</span>
+        <input
+          value={ttl}
+          placeholder="the default"
+          autoComplete="off"
+          onChange={(event) => setTtl(event.currentTarget.value.trim())}
+        />
+      </label>
+      {failure && <Failed failure={failure} />}
+      {decision && (
+        <p role="status">
+          <State of={decision.allowed ? 'allowed' : decision.queueable ? 'queued' : 'denied'} />{' '}
+          {decision.message ?? `It would start on ${decision.provider}.`}{' '}
+          {decision.max_owner_sandboxes
+            ? `${decision.active_owner_sandboxes ?? 0} of ${decision.max_owner_sandboxes} sandboxes are in use.`
+            : ''}{' '}
+          <Link to="spawn">With other values</Link>
+        </p>
+      )}
+    </>
   );
 }

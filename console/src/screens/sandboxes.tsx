@@ -1,81 +1,92 @@
 // All sandboxes that are alive, up to 10,000, live. Filters and the order are in the address.
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
 import type { Sandbox } from '../../../src/schema/sandbox.ts';
+import type { LiveSandbox, LiveUsage } from '../../../src/schema/usage.ts';
 import { call } from '../api/call.ts';
 import * as census from '../app/census.ts';
 import { go, href, place, setQuery } from '../app/router.ts';
 import { Dialog, pairTexts } from '../parts/dialog.tsx';
-import { Failed } from '../parts/load.tsx';
+import { Failed, useGet } from '../parts/load.tsx';
+import { now } from '../parts/now.ts';
 import { Filter, Screen } from '../parts/screen.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Link, State, shown, Time } from '../parts/text.tsx';
+import { Link, State, shown, sizeText, Time } from '../parts/text.tsx';
 import { matcher } from '../parts/words.ts';
 
+/** A scroll ends before rows count as seen. */
+const SETTLE_MS = 300;
 const STATES = ['', 'creating', 'running', 'unhealthy', 'destroying', 'error'];
 
-const COLUMNS: readonly Column<Sandbox>[] = [
+const columnsOf = (usage: ReadonlyMap<string, LiveSandbox>): readonly Column<Sandbox>[] => [
   {
     id: 'state',
     title: 'State',
-    width: '8rem',
+    width: '6.5rem',
     value: ({ state }) => state,
     cell: ({ state }) => <State of={state} />,
   },
   {
     id: 'id',
     title: 'Sandbox',
-    width: '11rem',
+    width: '10rem',
     value: ({ id }) => id,
     cell: ({ id }) => <Link to={`sandboxes/${id}`}>{id}</Link>,
   },
   {
     id: 'owner',
     title: 'Owner',
+    width: 'minmax(5rem, 1fr)',
     value: ({ owner_id }) => owner_id,
     cell: ({ owner_id = '' }) => shown(owner_id),
   },
   {
+    id: 'cpu',
+    title: 'CPU',
+    width: '4.5rem',
+    cell: ({ id }) => percentText(usage.get(id)?.cpu_percent),
+  },
+  {
+    id: 'memory',
+    title: 'Memory',
+    width: '9.5rem',
+    value: ({ memory_mb }) => memory_mb,
+    cell: ({ id, memory_mb }) => memoryText(usage.get(id)?.memory_bytes, memory_mb),
+  },
+  {
+    id: 'expires',
+    title: 'Expires',
+    width: '6.5rem',
+    value: ({ expires_at }) => expires_at,
+    cell: ({ expires_at }) => <Expiry at={expires_at} />,
+  },
+  {
     id: 'image',
     title: 'Template or image',
-    width: 'minmax(9rem, 1.5fr)',
+    width: 'minmax(8rem, 1fr)',
     value: ({ template, image }) => template ?? image,
     cell: ({ template, image }) => shown(template ?? image),
   },
   {
     id: 'provider',
     title: 'Provider',
-    width: '7rem',
+    width: '6rem',
     value: ({ provider }) => provider,
     cell: ({ provider }) => provider,
   },
   {
     id: 'worker',
     title: 'Worker',
-    width: '7rem',
+    width: '5rem',
     value: ({ worker_id }) => worker_id,
     cell: ({ worker_id }) => shown(worker_id),
   },
   {
-    id: 'memory',
-    title: 'Memory',
-    width: '6rem',
-    value: ({ memory_mb }) => memory_mb,
-    cell: ({ memory_mb }) => `${memory_mb} MiB`,
-  },
-  {
     id: 'age',
     title: 'Created',
-    width: '8rem',
+    width: '7rem',
     value: ({ created_at }) => created_at,
     cell: ({ created_at }) => <Time at={created_at} />,
-  },
-  {
-    id: 'expires',
-    title: 'Expires',
-    width: '8rem',
-    value: ({ expires_at }) => expires_at,
-    cell: ({ expires_at }) => <Time at={expires_at} />,
   },
   {
     id: 'labels',
@@ -85,12 +96,49 @@ const COLUMNS: readonly Column<Sandbox>[] = [
   },
 ];
 
+/** What the server measures at a time, for those in sight. */
+const MOST_IN_SIGHT = 100;
+const NONE: readonly string[] = [];
+
+const percentText = (percent: number | undefined) => (percent === undefined ? '' : `${percent} %`);
+const memoryText = (bytes: number | undefined, limit: number) =>
+  bytes === undefined ? `${limit} MiB` : `${sizeText(bytes)} of ${limit}`;
+
+const SOON_MS = 5 * 60_000;
+
+/** Amber when it is soon. */
+function Expiry({ at }: { at: string }): JSX.Element {
+  const isSoon = Date.parse(at) - now.value < SOON_MS;
+  return (
+    <span class={isSoon ? 'soon' : ''}>
+      <Time at={at} />
+    </span>
+  );
+}
+
+/** One request for all rows that one sees. */
+function useUsage(ids: readonly string[]): ReadonlyMap<string, LiveSandbox> {
+  const path = ids.length === 0 ? undefined : 'usage/sandboxes';
+  const { data } = useGet<LiveUsage>(path, { ids: ids.join(), limit: MOST_IN_SIGHT }, 5000);
+  const kept = useRef<ReadonlyMap<string, LiveSandbox>>(new Map());
+  if (data) kept.current = new Map(data.sandboxes.map((one) => [one.sandbox_id, one]));
+  return kept.current;
+}
+
 export function SandboxList(): JSX.Element {
   const { query } = place.value;
   const [pruning, setPruning] = useState(false);
   const version = census.version.value;
   const [filter, state] = [query.get('q') ?? '', query.get('state') ?? ''];
   const rows = useMemo(() => matching(filter, state), [version, filter, state]);
+  const [inSight, setInSight] = useState(NONE);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const onView = useCallback((seen: readonly Sandbox[]) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setInSight(seen.slice(0, MOST_IN_SIGHT).map(({ id }) => id)), SETTLE_MS);
+  }, []);
+  const usage = useUsage(inSight);
+  const columns = useMemo(() => columnsOf(usage), [usage]);
   const actions = (
     <>
       <button type="button" onClick={() => setPruning(true)}>
@@ -128,7 +176,8 @@ export function SandboxList(): JSX.Element {
         <Table
           label="Sandboxes"
           rows={rows}
-          columns={COLUMNS}
+          columns={columns}
+          onView={onView}
           keyOf={({ id }) => id}
           onOpen={({ id }) => go(`sandboxes/${id}`)}
           sort={query.get('sort') ?? '-age'}

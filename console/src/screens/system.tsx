@@ -59,9 +59,6 @@ export function System(): JSX.Element {
         }) => (
           <>
             <div class="cards">
-              <Card title="Advice">
-                <Facts of={{ ...remediation }} />
-              </Card>
               <Card title="Queue">
                 <Facts of={scheduler} />
               </Card>
@@ -82,6 +79,9 @@ export function System(): JSX.Element {
               </Card>
               <Card title="Prewarmed sandboxes">
                 <Facts of={prewarm} />
+              </Card>
+              <Card title="Where to read on">
+                <Facts of={{ ...remediation }} />
               </Card>
             </div>
             <h2>Operations</h2>

@@ -14,8 +14,14 @@ import { months } from './usage-months.ts';
 
 const MOST_LIVE = 20;
 const encoded = encodeURIComponent;
-const hours = (seconds: number) => (seconds / 3600).toFixed(2);
-const gibHours = (mibSeconds: number) => (mibSeconds / 1024 / 3600).toFixed(2);
+const gibHours = (mibSeconds: number) => digits(mibSeconds / 1024 / 3600);
+const digits = (value: number) => value.toFixed(value < 10 ? 3 : 1);
+
+/** 12.3 s, 45 min, 7.5 h. */
+function hours(seconds: number): string {
+  if (seconds < 120) return `${seconds.toFixed(1)} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
 
 export function Usage(): JSX.Element {
   const who = identity();
@@ -132,7 +138,7 @@ const AMOUNTS: readonly Column<UsageRow>[] = [
   },
   {
     id: 'cpu',
-    title: 'Processor, h',
+    title: 'Processor time',
     width: '8rem',
     value: ({ cpu_seconds }) => cpu_seconds,
     cell: ({ cpu_seconds }) => hours(cpu_seconds),
@@ -146,7 +152,7 @@ const AMOUNTS: readonly Column<UsageRow>[] = [
   },
   {
     id: 'allocated',
-    title: 'Sandbox time, h',
+    title: 'Sandbox time',
     width: '10rem',
     value: ({ sandbox_seconds }) => sandbox_seconds,
     cell: ({ sandbox_seconds }) => hours(sandbox_seconds),
@@ -253,17 +259,19 @@ function OwnerMonth({
 
 function Total({ of: { total, complete_until } }: { of: UsageReport }): JSX.Element {
   const facts = {
-    'processor, hours': hours(total.cpu_seconds),
+    'processor time': hours(total.cpu_seconds),
     'memory in use, GiB hours': gibHours(total.memory_mib_seconds),
     'memory allocated, GiB hours': gibHours(total.memory_mib_seconds_allocated),
-    'sandbox time, hours': hours(total.sandbox_seconds),
+    'sandbox time': hours(total.sandbox_seconds),
     commands: total.execs,
     complete_until,
   };
   return (
     <>
       <h3>Total</h3>
-      <Facts of={facts} />
+      <div class="narrow">
+        <Facts of={facts} />
+      </div>
     </>
   );
 }

@@ -33,20 +33,25 @@ export function liveUsage(deps: UsageViewDeps, query: LiveUsageQuery, caller: Ca
   };
 }
 
-function filterOf({ owner_id, provider, state, ids }: LiveUsageQuery, owner: string | undefined) {
+function filterOf({ owner_id, provider, state, ids, q }: LiveUsageQuery, owner: string | undefined) {
   const named = ids === undefined ? undefined : new Set(ids.split(',').map((id) => id.trim()));
   if (named && named.size > MOST_IDS)
     throw new ServiceError('bad_request', `ids has more than ${MOST_IDS} ids.`, {
       remedy: 'Ask several times.',
     });
+  const text = q?.toLowerCase() ?? '';
   const asked = owner_id === undefined ? undefined : trimmedOwner(owner_id);
   return ({ subject }: Latest) =>
     (owner === undefined || subject.owner_id === owner) &&
     (asked === undefined || (subject.owner_id ?? '') === asked) &&
     (provider === undefined || subject.provider === provider) &&
+    (text === '' || hasText(subject, text)) &&
     (state === undefined ? SHOWN.includes(subject.state) : subject.state === state) &&
     (named === undefined || named.has(subject.id));
 }
+
+const hasText = ({ id, owner_id = '', template = '' }: Latest['subject'], text: string) =>
+  [id, owner_id, template].some((each) => each.toLowerCase().includes(text));
 
 /** Larger comes first. */
 function keyOf(sort: LiveSort): (one: Latest) => number {

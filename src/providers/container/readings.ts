@@ -34,24 +34,17 @@ export interface ContainerReadings {
 export function containerReadings(state: ContainerState): ContainerReadings {
   const usage = new CgroupUsage('container', state.clock);
   const known = new Map<string, Container>();
+  /** Ids that are looked up: one that is forgotten meanwhile is not kept. */
+  const looking = new Set<string>();
   const limit = new ConcurrencyLimit(STATS_AT_ONCE, { clock: state.clock, ...WAITING });
-  const containerOf = async (ref: RuntimeRef, signal: AbortSignal) => {
-    const container = known.get(ref.id) ?? (await found(state, ref, signal));
-    if (container) known.set(ref.id, container);
-    return container;
+  const look = async (ref: RuntimeRef, signal: AbortSignal) => {
+    looking.add(ref.id);
+    const container = await found(state, ref, signal);
+    if (looking.delete(ref.id) && container) known.set(ref.id, container);
+    return known.get(ref.id);
   };
-  /** The engine may refuse one: the others are read. */
-  const each = async <T>(
-    refs: readonly RuntimeRef[],
-    signal: AbortSignal,
-    work: (ref: RuntimeRef) => Promise<T>,
-  ) => {
-    const settled = await Promise.allSettled(refs.map((ref) => limit.run(() => work(ref), signal)));
-    signal.throwIfAborted();
-    return settled.flatMap((result, at) =>
-      result.status === 'fulfilled' ? [[refs[at] as RuntimeRef, result.value] as const] : [],
-    );
-  };
+  const containerOf = async (ref: RuntimeRef, signal: AbortSignal) => known.get(ref.id) ?? look(ref, signal);
+  const each: Each = (refs, signal, work) => eachOf(limit, refs, signal, work);
   return {
     read: async (refs, signal) => {
       const pairs = await each(refs, signal, (ref) => containerOf(ref, signal));
@@ -74,10 +67,31 @@ export function containerReadings(state: ContainerState): ContainerReadings {
     },
     forget: ({ id }) => {
       known.delete(id);
+      looking.delete(id);
       usage.forget(id);
     },
     close: () => usage.close(),
   };
+}
+
+type Each = <T>(
+  refs: readonly RuntimeRef[],
+  signal: AbortSignal,
+  work: (ref: RuntimeRef) => Promise<T>,
+) => Promise<(readonly [RuntimeRef, T])[]>;
+
+/** The engine may refuse one: the others are read. */
+async function eachOf<T>(
+  limit: ConcurrencyLimit,
+  refs: readonly RuntimeRef[],
+  signal: AbortSignal,
+  work: (ref: RuntimeRef) => Promise<T>,
+): Promise<(readonly [RuntimeRef, T])[]> {
+  const settled = await Promise.allSettled(refs.map((ref) => limit.run(() => work(ref), signal)));
+  signal.throwIfAborted();
+  return settled.flatMap((result, at) =>
+    result.status === 'fulfilled' ? [[refs[at] as RuntimeRef, result.value] as const] : [],
+  );
 }
 
 /** Undefined when it does not run. */

@@ -32,6 +32,8 @@ interface Cgroup {
 
 export class CgroupUsage {
   readonly #cgroups = new Map<string, Cgroup>();
+  /** Names whose folders are looked up. One that is forgotten meanwhile is not opened, and two look-ups open it once. */
+  readonly #looking = new Set<string>();
   readonly #bootId: string;
   readonly #clock: Pick<Clock, 'monotonic'>;
   #open = 0;
@@ -57,7 +59,7 @@ export class CgroupUsage {
         signal.throwIfAborted();
         began = this.#clock.monotonic();
       }
-      if (!this.#cgroups.has(name)) this.#add(name, await foldersOf(name));
+      if (!this.#cgroups.has(name)) await this.#find(name, foldersOf);
       const reading = this.#read(name);
       if (reading) readings.set(name, reading);
     }
@@ -68,11 +70,18 @@ export class CgroupUsage {
   forget(name: string): void {
     const known = this.#cgroups.get(name);
     this.#cgroups.delete(name);
+    this.#looking.delete(name);
     for (const source of [known?.cpu, known?.memory]) if (source) this.#close(source);
   }
 
   close(): void {
-    for (const name of [...this.#cgroups.keys()]) this.forget(name);
+    for (const name of [...this.#cgroups.keys(), ...this.#looking]) this.forget(name);
+  }
+
+  async #find(name: string, foldersOf: (name: string) => Promise<readonly string[]>): Promise<void> {
+    this.#looking.add(name);
+    const folders = await foldersOf(name);
+    if (this.#looking.delete(name)) this.#add(name, folders);
   }
 
   #add(name: string, folders: readonly string[]): void {
@@ -137,7 +146,7 @@ function field(text: string, name: string): number {
 const CPU_FILES = ['cpuacct.usage', 'cpu.stat'];
 const MEMORY_FILES = ['memory.usage_in_bytes', 'memory.current'];
 
-/** Undefined if none of the folders exists. Finds the version by the files. */
+/** Undefined if none of the folders exists, or they are removed meanwhile. Finds the version by the files. */
 function cgroupIn(folders: readonly string[], bootId: string): Cgroup | undefined {
   const first = folders.find((folder) => existsSync(folder));
   if (first === undefined) return undefined;
@@ -145,8 +154,10 @@ function cgroupIn(folders: readonly string[], bootId: string): Cgroup | undefine
   const at = Number(isUnified);
   const withFile = (file: string | undefined) => folders.find((folder) => existsSync(`${folder}/${file}`));
   const [cpu, memory, pids] = [withFile(CPU_FILES[at]), withFile(MEMORY_FILES[at]), withFile('pids.current')];
+  const named = statSync(cpu ?? first, { throwIfNoEntry: false });
+  if (!named) return undefined;
   return {
-    counter: `${bootId}/${statSync(cpu ?? first).ino}`,
+    counter: `${bootId}/${named.ino}`,
     isUnified,
     ...(cpu !== undefined && { cpu: { path: `${cpu}/${CPU_FILES[at]}` } }),
     ...(memory !== undefined && {

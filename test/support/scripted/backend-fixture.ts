@@ -8,7 +8,7 @@ import { freshId, runtimeSpec, soon } from '../hosts/userspace.ts';
 
 /** No stream tells of their ends; what bounds their memory and parts their networks is the backend's affair. */
 export const PROMISES: Omit<Promises, 'moments'> = {
-  ...{ outlasts: true, watches: false, separatesNetworks: false, memory: 'nobody' },
+  ...{ outlasts: true, watches: false, separatesNetworks: false, measures: false, memory: 'nobody' },
 };
 
 interface Held {

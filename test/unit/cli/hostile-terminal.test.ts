@@ -60,6 +60,7 @@ const ARGUMENTS: Record<string, string[]> = {
   'quota:set': ['o', '--max-sandboxes', '1'],
   'quota:summary': [],
   'quota:usage': ['o'],
+  top: ['--once'],
   'usage:owner': ['o'],
   'usage:owners': [],
   'usage:sandbox': ['sb'],

@@ -2335,6 +2335,8 @@ class LiveUsageQuery(TypedDict):
     # Only sandboxes of this provider.
     provider: NotRequired[str]
     state: NotRequired[Literal['creating', 'running', 'unhealthy', 'destroying', 'destroyed', 'error']]
+    # Only sandboxes with this text in their id, owner or template; upper and lower case are the same.
+    q: NotRequired[str]
     # Only these sandboxes, at most 100, separated by commas.
     ids: NotRequired[str]
 

@@ -11,11 +11,11 @@ type Point = SandboxUsage['points'][number];
 const percent = (value: number) => `${Math.round(value * 10) / 10} %`;
 const perSecond = (value: number) => `${sizeText(value)}/s`;
 
-const GRAPHS: readonly { title: string; name: keyof Point; text(value: number): string }[] = [
+const GRAPHS: readonly { title: string; name: keyof Point; why?: string; text(value: number): string }[] = [
   { title: 'Processor', name: 'cpu_percent', text: percent },
   { title: 'Memory', name: 'memory_bytes', text: sizeText },
-  { title: 'Received', name: 'rx_bytes_per_second', text: perSecond },
-  { title: 'Sent', name: 'tx_bytes_per_second', text: perSecond },
+  { title: 'Received', name: 'rx_bytes_per_second', why: 'network', text: perSecond },
+  { title: 'Sent', name: 'tx_bytes_per_second', why: 'network', text: perSecond },
 ];
 
 export function SandboxUsageTab({ id }: TabProps): JSX.Element {
@@ -49,23 +49,46 @@ function Found({ of: { now, missing, totals, points, step_seconds } }: { of: San
     <>
       <Facts of={facts} />
       <div class="cards">
-        {GRAPHS.map(({ title, name, text }) => (
+        {GRAPHS.map(({ title, name, why, text }) => (
           <section class="card" key={name}>
             <h2>{title}</h2>
-            <Graph title={title} points={pointsOf(points, name)} stepSeconds={step_seconds} text={text} />
-            {missing[name] !== undefined && <p class="hint">{missing[name]}</p>}
+            {missing[why ?? name] === undefined ? (
+              <Graph title={title} points={pointsOf(points, name)} stepSeconds={step_seconds} text={text} />
+            ) : (
+              <p class="hint">{missing[why ?? name]}</p>
+            )}
           </section>
         ))}
       </div>
       {totals && (
         <>
           <h2>In all</h2>
-          <Facts of={totals} except={['sandbox_id', 'owner_id']} />
+          <Facts of={totalFacts(totals, missing)} />
         </>
       )}
     </>
   );
 }
+
+/** What was not measured has no number: a 0 would be one. */
+function totalFacts(totals: NonNullable<SandboxUsage['totals']>, missing: SandboxUsage['missing']) {
+  const { rx_bytes, tx_bytes, peak_memory_bytes, oom_kills, metered_to, ended_at } = totals;
+  const network = missing.network === undefined ? `${sizeText(rx_bytes)}, ${sizeText(tx_bytes)}` : undefined;
+  return {
+    'processor time': `${totals.cpu_seconds.toFixed(1)} s`,
+    'memory at its peak': peak_memory_bytes > 0 ? sizeText(peak_memory_bytes) : undefined,
+    'memory in use': `${gibHours(totals.memory_mib_seconds)} GiB h`,
+    'memory allocated': `${gibHours(totals.memory_mib_seconds_allocated)} GiB h`,
+    'sandbox time': `${Math.round(totals.sandbox_seconds)} s with ${totals.vcpus} vCPU`,
+    'received, sent': network,
+    'processes ended for memory': oom_kills,
+    commands: totals.execs,
+    ended_at,
+    'in the ledger until': metered_to.slice(0, 19).replace('T', ' '),
+    'the end was measured': totals.estimated ? 'no: its last interval is missing' : undefined,
+  };
+}
+const gibHours = (mibSeconds: number) => (mibSeconds / 1024 / 3600).toFixed(3);
 
 const pointsOf = (points: readonly Point[], name: keyof Point): GraphPoint[] =>
   points.flatMap((point) => {
