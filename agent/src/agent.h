@@ -54,9 +54,12 @@ enum file_kind {
 struct file_op {
 	enum file_kind kind;
 	const char *path;           /* NUL-terminated; path, pattern or old path */
-	const char *path2;          /* new path of FILE_MOVE; the entry after which FILE_PACK starts, or "" */
+	const char *path2;          /* new path of FILE_MOVE; the entry after which FILE_PACK starts, or ""; stat, list,
+				       write: the prefix of extended attributes, or NULL */
+	uint8_t *attributes;        /* write: those that the file gets, below the prefix: str name, str value, ... */
+	size_t attributes_size;     /* a writable byte follows them */
 	uint32_t mode;              /* write, mkdir, chmod; UINT32_MAX = not given */
-	uint8_t flag;               /* write: 1 make parents, 2 in place; mkdir: parents; remove, watch: recursive */
+	uint8_t flag;               /* write: 1 make parents, 2 in place, 4 attributes; mkdir: parents; remove, watch: recursive */
 	uint64_t offset, length;    /* read */
 	uint32_t depth, limit;      /* list; glob uses limit */
 };

@@ -1,7 +1,7 @@
 # The tests of file work; to be included from the Makefile, from whose folder the paths are.
 # file[!s]*.c and glob*.c run in the child of a file operation; files*.c, the agent's side, needs the event loop.
 FILE_SOURCES := $(wildcard src/files/file[!s]*.c) $(wildcard src/files/glob*.c) \
-	$(wildcard src/image/tar*.c) src/image/fault.c src/base/failure.c
+	$(wildcard src/image/tar*.c) src/image/fault.c src/base/failure.c src/wire/wire.c
 FILE_TESTS := fileread_test filewrite_test filetree_test glob_test fileown_test filearchive_test
 FILE_FLAGS := -std=c11 -g -Isrc -Wall -Wextra -Werror
 FILE_BUILD := build/test

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/xattr.h>
 
 static int written(const char *path, const char *text, uint32_t mode, int atomic)
 {
@@ -271,6 +272,53 @@ static void test_large(void)
 	free(body);
 }
 
+static int marked(const char *path, const char *prefix, char *entries, size_t size)
+{
+	struct outcome o = run((struct file_op){ .kind = FILE_WRITE, .path = path, .path2 = prefix, .mode = KEEP, .flag = 7,
+		.attributes = (uint8_t *)entries, .attributes_size = size }, "text", 4);
+	int error = o.type == 18 ? o.error : 0;
+
+	CHECK(o.type != 0);
+	forget(&o);
+	return error;
+}
+
+/* Returns the number of attributes that stat tells, -1 for an error. */
+static int told(const char *path, const char *prefix)
+{
+	struct outcome o = run((struct file_op){ .kind = FILE_STAT, .path = path, .path2 = prefix }, NULL, 0);
+	size_t at = 4 + strlen(path) + 25;
+	int count = -1;
+
+	if (o.type == 17 && o.result_size >= at + 12) {
+		CHECK(number(o.result + at, 4) == geteuid());
+		count = (int)number(o.result + at + 8, 4);
+	}
+	forget(&o);
+	return count;
+}
+
+static void test_attributes(void)
+{
+	static char two[] = "\1\0\0\0a\2\0\0\0bc\1\0\0\0d\0\0\0\0", cut[] = "\1\0\0\0a\7\0\0\0b", nul[] = "\1\0\0\0\0\1\0\0\0b";
+	const char *path = in_home("/marked");
+	char value[8];
+
+	put(path, "old");
+	if (setxattr(path, "user.other", "kept", 4, 0)) {
+		fprintf(stderr, "filewrite: SKIPPED, no extended attributes here\n");
+		return;
+	}
+	CHECK(marked(path, "user.x.", two, sizeof(two) - 1) == 0);
+	CHECK(told(path, "user.x.") == 2 && told(path, "user.") == 3 && told(path, "user.y.") == 0);
+	CHECK(getxattr(path, "user.x.a", value, sizeof(value)) == 2 && memcmp(value, "bc", 2) == 0);
+	CHECK(marked(path, "user.x.", NULL, 0) == 0 && told(path, "user.x.") == 0);
+	CHECK(getxattr(path, "user.other", value, sizeof(value)) == 4);
+	CHECK(marked(path, "security.", two, sizeof(two) - 1) == EINVAL && told(path, "trusted.") == -1);
+	CHECK(marked(path, "user.x.", cut, sizeof(cut) - 1) == EINVAL);
+	CHECK(marked(path, "user.x.", nul, sizeof(nul) - 1) == EINVAL);
+}
+
 int main(void)
 {
 	settle();
@@ -279,6 +327,7 @@ int main(void)
 	test_links();
 	test_refused();
 	test_in_place();
+	test_attributes();
 	test_large();
 	test_cancel();
 	for (int i = 0; i < 10; i++)

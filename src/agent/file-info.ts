@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import type { FileInfo } from '../schema/file.ts';
 import { AgentFault } from './fault.ts';
+import type { FileFacts } from './io.ts';
 import { stamp } from './stamp.ts';
 import type { WireReader } from './wire.ts';
 
@@ -26,4 +27,16 @@ export function readFileInfo(reader: WireReader): FileInfo {
     mod_time,
     ...(type === 'symlink' && { symlink_target: target }),
   };
+}
+
+/** More would not fit what the agent may say of one file. */
+const ATTRIBUTES_MAX = 8192;
+
+/** The record with what follows it where a prefix was asked for. Throws as `readFileInfo` does. */
+export function readFileFacts(reader: WireReader): FileFacts {
+  const info = readFileInfo(reader);
+  const [uid, gid, count] = [reader.u32(), reader.u32(), reader.u32()];
+  if (count > ATTRIBUTES_MAX) throw new AgentFault('absurd file record');
+  const entries = Array.from({ length: count }, () => [reader.str(), reader.str()]);
+  return { ...info, uid, gid, attributes: Object.fromEntries(entries) as Record<string, string> };
 }

@@ -2,6 +2,7 @@
 // cancels the write, and the old file stays.
 
 import type { Readable } from 'node:stream';
+import type { FileAttributes } from './io.ts';
 import { KEEP_MODE } from './protocol.ts';
 import type { Requests } from './requests.ts';
 import type { AgentStream } from './stream.ts';
@@ -11,6 +12,7 @@ import { type WireReader, WireWriter } from './wire.ts';
 const COMMIT_MS = 10 * 60_000;
 const MAKE_PARENTS = 1;
 const IN_PLACE = 2;
+const WITH_ATTRIBUTES = 4;
 
 export interface Written {
   size: number;
@@ -22,6 +24,7 @@ export interface WritePlan {
   body: Readable | Buffer;
   mode?: number | undefined;
   inPlace?: boolean | undefined;
+  attributes?: FileAttributes | undefined;
 }
 
 /**
@@ -29,14 +32,21 @@ export interface WritePlan {
  * left as it is, undestroyed: an HTTP request must live on to carry the answer.
  */
 export async function writeFile(requests: Requests, plan: WritePlan, signal?: AbortSignal): Promise<Written> {
-  const args = () =>
-    new WireWriter()
-      .str(plan.path)
-      .u32(plan.mode ?? KEEP_MODE)
-      .u8(plan.inPlace ? MAKE_PARENTS | IN_PLACE : MAKE_PARENTS);
+  const { path, mode = KEEP_MODE, inPlace, attributes } = plan;
+  const flags = MAKE_PARENTS | (inPlace ? IN_PLACE : 0) | (attributes ? WITH_ATTRIBUTES : 0);
+  const args = () => {
+    const writer = new WireWriter().str(path).u32(mode).u8(flags);
+    return attributes ? writer.str(attributes.prefix).str(entriesOf(attributes)) : writer;
+  };
   const decode = (reader: WireReader) => ({ size: reader.u64(), atomic: reader.u8() !== 0 });
   const stream = requests.open('write', { args, decode }, signal);
   return sendContent(requests, stream, { what: 'write', body: plan.body });
+}
+
+function entriesOf({ values }: FileAttributes): Buffer {
+  const writer = new WireWriter();
+  for (const [name, value] of Object.entries(values)) writer.str(name).str(value);
+  return writer.bytes();
 }
 
 /** Sends `body` and returns the result. Rejects as `writeFile` does. */

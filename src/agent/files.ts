@@ -1,13 +1,12 @@
 // SandboxFiles over a session. Paths come absolute and normalised; all work on them happens inside the sandbox.
 
 import { ServiceError } from '../domain/errors.ts';
-import type { FileInfo } from '../schema/file.ts';
 import { ERRNO } from './errno.ts';
 import { packFolder, unpackFolder } from './file-archive.ts';
-import { readFileInfo } from './file-info.ts';
+import { readFileFacts, readFileInfo } from './file-info.ts';
 import { readFile } from './file-read.ts';
 import { writeFile } from './file-write.ts';
-import type { Room, SandboxFiles } from './io.ts';
+import type { FileFacts, Room, SandboxFiles } from './io.ts';
 import { collect, type ListingEnd } from './listing.ts';
 import { CAPABILITY, KEEP_MODE } from './protocol.ts';
 import type { Requests } from './requests.ts';
@@ -25,19 +24,31 @@ const PATTERN = {
 /** All of SandboxFiles; archives where the agent announced them. */
 export function sandboxFiles(requests: Requests, capabilities: number): SandboxFiles {
   const hasArchives = (capabilities & CAPABILITY.archives) !== 0;
+  const hasAttributes = (capabilities & CAPABILITY.attributes) !== 0;
   return {
     ...(hasArchives && archives(requests)),
     stat: (path, signal) =>
       requests.call('stat', readFileInfo, { args: () => new WireWriter().str(path), signal }),
     read: (path, range, signal) => readFile(requests, { path, ...range }, signal),
-    write: (path, body, options, signal) => writeFile(requests, { path, body, ...options }, signal),
+    write: (path, body, { attributes, ...options }, signal) =>
+      writeFile(requests, { path, body, ...options, ...(hasAttributes && { attributes }) }, signal),
     list: (path, depth, signal, room) => list(requests, { path, depth, room }, signal),
+    ...(hasAttributes && facts(requests)),
     glob: (pattern, limit, signal, room) => glob(requests, { pattern, limit, room }, signal),
     ...((capabilities & CAPABILITY.watch) !== 0 && {
       watch: (path: string, { recursive }: { recursive: boolean }, signal?: AbortSignal) =>
         watchFolder(requests, { path, recursive }, signal),
     }),
     ...changes(requests),
+  };
+}
+
+function facts(requests: Requests): Pick<SandboxFiles, 'facts' | 'listFacts'> {
+  return {
+    facts: (path, prefix, signal) =>
+      requests.call('stat', readFileFacts, { args: () => new WireWriter().str(path).str(prefix), signal }),
+    listFacts: (path, { depth, prefix }, signal, room) =>
+      list(requests, { path, depth, room, prefix }, signal),
   };
 }
 
@@ -80,15 +91,19 @@ function changes(requests: Requests): Pick<SandboxFiles, 'mkdir' | 'move' | 'chm
 /** Throws `payload_too_large` for more than 50,000 entries or 32 MiB: a truncated list would look complete. */
 async function list(
   requests: Requests,
-  what: { path: string; depth: number; room: Room | undefined },
+  what: { path: string; depth: number; room: Room | undefined; prefix?: string | undefined },
   signal?: AbortSignal,
-): Promise<FileInfo[]> {
-  const args = () => new WireWriter().str(what.path).u32(what.depth).u32(LIST_MAX);
+): Promise<FileFacts[]> {
+  const { prefix } = what;
+  const args = () => {
+    const writer = new WireWriter().str(what.path).u32(what.depth).u32(LIST_MAX);
+    return prefix === undefined ? writer : writer.str(prefix);
+  };
   const stream = requests.open('list', { args, channels: [0], decode: readEnd }, signal);
   stream.within(LONG_MS, requests.clock, 'list');
   requests.keepAlive(stream, 'list');
-  const { records, truncated } = await collect(requests, stream, {
-    decode: readFileInfo,
+  const { records, truncated } = await collect<FileFacts>(requests, stream, {
+    decode: prefix === undefined ? readFileInfo : readFileFacts,
     records: LIST_MAX,
     bytes: LIST_BYTES,
     room: what.room,

@@ -80,8 +80,24 @@ export interface FileRead {
   content: Readable;
 }
 
+/** What else is known of a file. Absent where the sandbox does not tell it. */
+export interface FileFacts extends FileInfo {
+  uid?: number;
+  gid?: number;
+  /** Extended attributes below the prefix that was asked for, without it; only of files and folders. */
+  attributes?: Record<string, string>;
+}
+
+/** Extended attributes of a file: all below `prefix`, which begins with `user.`. */
+export interface FileAttributes {
+  prefix: string;
+  values: Record<string, string>;
+}
+
 export interface WriteOptions {
   mode?: number;
+  /** Replaces the attributes below the prefix; dropped where the file system or the agent keeps none. */
+  attributes?: FileAttributes;
   /** A file that exists is emptied and written, so that its watchers, links and readers keep it; a failed body leaves a part. */
   inPlace?: boolean;
 }
@@ -129,6 +145,14 @@ export interface SandboxFiles {
   watch?(path: string, options: { recursive: boolean }, signal?: AbortSignal): Promise<FileWatch>;
   /** Asks `room` before it keeps what comes; its refusal ends the work and is the failure. */
   list(path: string, depth: number, signal?: AbortSignal, room?: Room): Promise<FileInfo[]>;
+  /** As `stat` and `list`, with owners and the attributes below a prefix. Absent as `watch` is. */
+  facts?(path: string, prefix: string, signal?: AbortSignal): Promise<FileFacts>;
+  listFacts?(
+    path: string,
+    options: { depth: number; prefix: string },
+    signal?: AbortSignal,
+    room?: Room,
+  ): Promise<FileFacts[]>;
   glob(pattern: string, limit: number, signal?: AbortSignal, room?: Room): Promise<string[]>;
   mkdir(path: string, options: { mode?: number; parents: boolean }, signal?: AbortSignal): Promise<void>;
   move(from: string, to: string, signal?: AbortSignal): Promise<void>;

@@ -74,7 +74,15 @@ export const METHOD = {
 } as const;
 
 /** Bits of what a WELCOME announces. */
-export const CAPABILITY = { deadlines: 1, gate: 2, watch: 4, archives: 16, trust: 32, dial: 64 } as const;
+export const CAPABILITY = {
+  deadlines: 1,
+  gate: 2,
+  watch: 4,
+  archives: 16,
+  trust: 32,
+  dial: 64,
+  attributes: 128,
+} as const;
 
 /** "No end" of a deadline. */
 export const NO_END = 0xffff_ffff_ffff_ffffn;

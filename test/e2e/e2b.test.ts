@@ -15,7 +15,8 @@ const failure = async (work: Promise<unknown>) =>
     ({ name, message, exitCode }: Error & { exitCode?: number }) => ({ name, message, exitCode }),
   );
 
-const programs = ({ env, ordinaryUser, onWorker }: Runtime) => {
+const programs = ({ env, ordinaryUser, onWorker, runner }: Runtime) => {
+  const isHostView = runner === 'bwrap' || runner === 'unshare';
   let server: TestServer;
   let sandbox: Sandbox;
   let options: SandboxOpts;
@@ -196,6 +197,43 @@ const programs = ({ env, ordinaryUser, onWorker }: Runtime) => {
       ...{ type: 'file', permissions: 'Lrwxrwxrwx', mode: 0o640 },
       symlinkTarget: expect.stringMatching(/\/new\/folder\/one\.txt$/),
     });
+  });
+
+  it('names owners, and keeps metadata', async () => {
+    const { files } = sandbox;
+    const me = (await sandbox.commands.run('id -un')).stdout.trim();
+    if (isHostView) expect(me).toBe('user');
+    await files.write('marked.txt', 'x', { metadata: { source: 'upload', other: 'a b' } });
+    const info = await files.getInfo('marked.txt');
+    expect(info).toMatchObject({ owner: me, group: expect.stringMatching(/./), mode: 0o644 });
+    expect(info.metadata).toEqual({ source: 'upload', other: 'a b' });
+    expect((await files.list('.')).find(({ name }) => name === 'marked.txt')).toMatchObject({
+      ...{ owner: me, metadata: { source: 'upload' } },
+    });
+    // Programs inside see and set it.
+    const seen =
+      'import os; os.setxattr("marked.txt", "user.e2b.inside", b"1"); print(os.getxattr("marked.txt", "user.e2b.source"))';
+    if ((await sandbox.commands.run('command -v python3 || true')).stdout !== '') {
+      expect((await sandbox.commands.run(`python3 -c '${seen}'`)).stdout).toContain('upload');
+      expect((await files.getInfo('marked.txt')).metadata).toMatchObject({ inside: '1', source: 'upload' });
+    }
+    expect(await files.rename('marked.txt', 'renamed.txt')).toMatchObject({ metadata: { source: 'upload' } });
+    await files.write('renamed.txt', 'y');
+    expect((await files.getInfo('renamed.txt')).metadata ?? {}).toEqual({});
+    const loud = failure(files.write('loud.txt', 'x', { metadata: { big: 'x'.repeat(5000) } }));
+    expect((await loud)?.message).toContain('4096');
+  });
+
+  it('has a sudo on the programs of the host, which changes nobody', async () => {
+    if (!isHostView) return;
+    const run = async (command: string) => (await sandbox.commands.run(command)).stdout;
+    expect(await run('sudo id -un; sudo -E -n A=1 sh -c "echo \\$A"; sudo -u root -- echo x')).toBe(
+      'user\n1\nx\n',
+    );
+    expect(await run('sudo -i echo y; sudo echo "$UNSET"')).toBe('y\n\n');
+    expect(await failure(run('sudo -u nobody-here id'))).toMatchObject({ exitCode: 1 });
+    expect(await failure(run('sudo sh -c "exit 4"'))).toMatchObject({ exitCode: 4 });
+    expect((await sandbox.commands.run('id -un', { user: 'root' })).stdout).toBe('user\n');
   });
 
   it('watches folders', async () => {

@@ -48,8 +48,10 @@ _Noreturn void file_stat(const struct file_op *op)
 	struct file_bytes result = { 0 };
 	struct stat facts;
 
+	file_check_prefix(op);
 	if (file_facts(op->path, &facts))
 		file_refuse(errno);
 	file_put_info(&result, op->path, AT_FDCWD, op->path, &facts);
+	file_put_facts(&result, op, AT_FDCWD, op->path, &facts);
 	file_finish(&result);
 }

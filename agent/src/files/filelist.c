@@ -14,8 +14,10 @@ static _Noreturn void list_itself(const struct file_op *op, int out_fd)
 
 	if (file_facts(op->path, &facts))
 		file_refuse(errno);
-	if (op->limit > 0)
+	if (op->limit > 0) {
 		file_put_info(&records, op->path, AT_FDCWD, op->path, &facts);
+		file_put_facts(&records, op, AT_FDCWD, op->path, &facts);
+	}
 	file_finish_walk(&records, out_fd, op->limit > 0, op->limit == 0);
 }
 
@@ -28,6 +30,7 @@ _Noreturn void file_list(const struct file_op *op, int out_fd)
 	const char *entry;
 	uint32_t count = 0;
 
+	file_check_prefix(op);
 	if (op->depth == 0)
 		file_refuse(EINVAL);
 	if (fd < 0 && errno == ENOTDIR)
@@ -48,6 +51,7 @@ _Noreturn void file_list(const struct file_op *op, int out_fd)
 			file_finish_walk(&records, out_fd, count, 1);
 		count++;
 		file_put_info(&records, walk.path, frame->fd, name, &facts);
+		file_put_facts(&records, op, frame->fd, name, &facts);
 		if (records.size > FILE_PIECE)
 			file_flush(&records, out_fd);
 		if (!S_ISDIR(facts.st_mode) || walk.depth >= op->depth)

@@ -3,9 +3,18 @@
 
 #include "files/files.h"
 
+#define WITH_ATTRIBUTES 4 /* flag of write */
+
 static int start(struct stream *stream, struct reader *arguments, const struct file_op *op)
 {
 	return reader_done(arguments) ? work_open(stream, op) : EINVAL;
+}
+
+/* The prefix of the extended attributes that the request is about, if it names one. */
+static void read_prefix(struct reader *arguments, struct file_op *op)
+{
+	if (arguments->at != arguments->end)
+		op->path2 = read_text(arguments);
 }
 
 static int open_read(struct stream *stream, struct reader *arguments)
@@ -23,6 +32,10 @@ static int open_write(struct stream *stream, struct reader *arguments)
 
 	op.mode = read_u32(arguments);
 	op.flag = read_u8(arguments);
+	if (op.flag & WITH_ATTRIBUTES) {
+		op.path2 = read_text(arguments);
+		op.attributes = read_bytes(arguments, &op.attributes_size);
+	}
 	return start(stream, arguments, &op);
 }
 
@@ -32,6 +45,7 @@ static int open_list(struct stream *stream, struct reader *arguments)
 
 	op.depth = read_u32(arguments);
 	op.limit = read_u32(arguments);
+	read_prefix(arguments, &op);
 	return start(stream, arguments, &op);
 }
 
@@ -70,6 +84,7 @@ static int open_stat(struct stream *stream, struct reader *arguments)
 {
 	struct file_op op = { .kind = FILE_STAT, .path = read_text(arguments), .mode = UINT32_MAX };
 
+	read_prefix(arguments, &op);
 	return start(stream, arguments, &op);
 }
 

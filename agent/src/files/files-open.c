@@ -9,6 +9,7 @@
 #define CALLS_AT_ONCE 64
 /* More than file_child() accepts, which refuses by itself. */
 #define PATHS_MAX 8192
+#define ATTRIBUTES_MAX 65536
 
 static struct work *waiting;
 static size_t calls_running;
@@ -72,11 +73,19 @@ static int copy_paths(struct work *work)
 {
 	size_t one = strlen(work->op.path) + 1, two = work->op.path2 ? strlen(work->op.path2) + 1 : 0;
 
+	size_t rest = work->op.attributes ? work->op.attributes_size : 0;
+
 	if (one > PATHS_MAX || two > PATHS_MAX)
 		return ENAMETOOLONG;
-	work->paths = malloc(one + two);
+	if (rest > ATTRIBUTES_MAX)
+		return EINVAL;
+	work->paths = malloc(one + two + rest + 1);
 	if (!work->paths)
 		return ENOMEM;
+	if (rest)
+		memcpy(work->paths + one + two, work->op.attributes, rest);
+	work->op.attributes = (uint8_t *)work->paths + one + two;
+	work->op.attributes_size = rest;
 	memcpy(work->paths, work->op.path, one);
 	if (two)
 		memcpy(work->paths + one, work->op.path2, two);

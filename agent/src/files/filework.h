@@ -128,6 +128,16 @@ int file_facts(const char *path, struct stat *facts);
 /* Appends the `info` record of `name` in `dir`. */
 void file_put_info(struct file_bytes *bytes, const char *path, int dir, const char *name, const struct stat *facts);
 
+/* ---- fileattributes.c: owner and extended attributes, where the request names a prefix (op->path2) */
+
+/* Refuses a prefix that is not allowed. */
+void file_check_prefix(const struct file_op *op);
+/* Appends what follows the `info` record of such a request. */
+void file_put_facts(struct file_bytes *bytes, const struct file_op *op, int dir, const char *name,
+		    const struct stat *facts);
+/* Replaces the attributes below the prefix. Returns 0, also where the file system has none, or -1. */
+int file_set_attributes(int fd, const struct file_op *op);
+
 /* ---- filenames.c: the names in one folder, sorted by bytes */
 
 struct file_names {

@@ -79,6 +79,8 @@ static _Noreturn void write_in_place(const struct file_op *op, int in_fd)
 	size = take_content(in_fd, fd);
 	if (set_mode && fchmod(fd, op->mode))
 		file_refuse(errno);
+	if (S_ISREG(facts.st_mode) && file_set_attributes(fd, op))
+		file_refuse(errno);
 	if (close(fd))
 		file_refuse(errno);
 	finish(size, 0);
@@ -115,7 +117,7 @@ static _Noreturn void write_beside(const struct file_op *op, int in_fd, const st
 	if (fd < 0)
 		file_refuse(errno);
 	size = take_content(in_fd, fd);
-	if (file_dress(fd, old, op->mode))
+	if (file_dress(fd, old, op->mode) || file_set_attributes(fd, op))
 		file_refuse(errno);
 	if (file_temp_commit(place->name) == 0)
 		finish(size, 1);
@@ -135,7 +137,7 @@ static _Noreturn void write_new(const struct file_op *op, int in_fd, const struc
 	if (file_dress(fd, NULL, op->mode))
 		file_refuse(errno);
 	size = take_content(in_fd, fd);
-	if (close(fd))
+	if (file_set_attributes(fd, op) || close(fd))
 		file_refuse(errno);
 	finish(size, 0);
 }
@@ -146,6 +148,7 @@ _Noreturn void file_write(const struct file_op *op, int in_fd)
 	struct file_place place;
 	struct stat seen, old;
 
+	file_check_prefix(op);
 	if (op->mode != NO_MODE && op->mode > MODE_BITS)
 		file_refuse(EINVAL);
 	if (probe < 0 && errno != ENOENT)

@@ -21,8 +21,10 @@
 #define CAPABLE_TRUST 32
 /* It has the call `dial`, where it was started with a path of the host's socket. */
 #define CAPABLE_DIAL 64
+/* It tells and sets extended attributes, and tells owners. */
+#define CAPABLE_ATTRIBUTES 128
 #define CAPABILITIES \
-	(CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH | CAPABLE_ARCHIVES | CAPABLE_TRUST)
+	(CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH | CAPABLE_ARCHIVES | CAPABLE_TRUST | CAPABLE_ATTRIBUTES)
 
 /* A connection that can carry the session. */
 struct conn;

@@ -71,8 +71,20 @@ const isAnswer = (operation: string, error: unknown): boolean =>
 function reads(
   { publisher }: FileDeps,
   perform: Perform,
-): Pick<Files, 'read' | 'stat' | 'list' | 'glob' | 'watch'> {
+): Pick<Files, 'read' | 'stat' | 'list' | 'facts' | 'listFacts' | 'glob' | 'watch'> {
   return {
+    facts: async (id, path, prefix, caller, signal) => {
+      const of = parsePath(path, 'path');
+      return perform('file.stat', { id, caller, signal }, (io) =>
+        io.facts ? io.facts(of, prefix, signal) : io.stat(of, signal),
+      );
+    },
+    listFacts: async (id, path, options, caller, signal, hold) => {
+      const of = parsePath(path, 'path');
+      return perform('file.list', { id, caller, signal }, (io) =>
+        io.listFacts ? io.listFacts(of, options, signal, hold) : io.list(of, options.depth, signal, hold),
+      );
+    },
     watch: async (id, path, options, caller, signal) => {
       const of = parsePath(path, 'path');
       const work: Work<FileWatch> = async (io) => {
@@ -140,11 +152,15 @@ function noArchives({ provider }: SandboxRecord): ServiceError {
 function changes(
   { publisher }: FileDeps,
   perform: Perform,
-): Omit<Files, 'read' | 'stat' | 'list' | 'glob' | 'watch' | 'pack' | 'unpack'> {
+): Pick<Files, 'write' | 'move' | 'chmod' | 'mkdir' | 'remove'> {
   return {
-    write: async (id, path, body, { mode, inPlace }, caller, signal) => {
+    write: async (id, path, body, { mode, inPlace, attributes }, caller, signal) => {
       const to = parsePath(path, 'path');
-      const options = { ...modeOption(mode), ...(inPlace && { inPlace }) };
+      const options = {
+        ...modeOption(mode),
+        ...(inPlace && { inPlace }),
+        ...(attributes && { attributes }),
+      };
       return perform('file.write', { id, caller, signal }, async (io, row) => {
         const { size, atomic } = await io.write(to, body, options, signal);
         publisher.note('file.written', row, { path: to, size }, caller.actor);

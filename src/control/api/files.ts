@@ -1,11 +1,12 @@
 // Files in sandboxes.
 import type { Readable } from 'node:stream';
-import type { SandboxFiles } from '../../agent/io.ts';
+import type { FileAttributes, SandboxFiles } from '../../agent/io.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import type { ArchiveUnpacked, FileInfo, FileWritten } from '../../schema/file.ts';
 import type { Caller } from './caller.ts';
 
 export type FileWatch = Awaited<ReturnType<NonNullable<SandboxFiles['watch']>>>;
+export type FileFacts = Awaited<ReturnType<NonNullable<SandboxFiles['facts']>>>;
 export type FileChange = FileWatch['changes'] extends AsyncIterable<infer Change> ? Change : never;
 
 export interface Files {
@@ -21,7 +22,7 @@ export interface Files {
     id: string,
     path: string,
     body: Readable | Buffer,
-    options: { mode?: string; inPlace?: boolean },
+    options: { mode?: string; inPlace?: boolean; attributes?: FileAttributes },
     caller: Caller,
     signal: AbortSignal,
   ): Promise<FileWritten>;
@@ -43,6 +44,16 @@ export interface Files {
     signal: AbortSignal,
     hold: Hold,
   ): Promise<FileInfo[]>;
+  /** As `stat` and `list`, with owners and the extended attributes below a prefix, where the sandbox tells them. */
+  facts(id: string, path: string, prefix: string, caller: Caller, signal: AbortSignal): Promise<FileFacts>;
+  listFacts(
+    id: string,
+    path: string,
+    options: { depth: number; prefix: string },
+    caller: Caller,
+    signal: AbortSignal,
+    hold: Hold,
+  ): Promise<FileFacts[]>;
   glob(id: string, pattern: string, caller: Caller, signal: AbortSignal, hold: Hold): Promise<string[]>;
   /** A folder as a tar archive, the entries after `after` only. */
   pack(id: string, path: string, after: string, caller: Caller, signal: AbortSignal): Promise<Readable>;

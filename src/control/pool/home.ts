@@ -45,8 +45,26 @@ function archives(
   };
 }
 
+/** What only an agent of ours can. */
+function looks(
+  { facts, listFacts, watch }: SandboxFiles,
+  inside: HomeNames['inside'],
+  shown: <T extends FileInfo>(info: T, requested: string) => T,
+): Pick<SandboxFiles, 'facts' | 'listFacts' | 'watch'> {
+  return {
+    ...(facts && {
+      facts: async (path, prefix, signal) => shown(await facts(inside(path), prefix, signal), path),
+    }),
+    ...(listFacts && {
+      listFacts: async (path, options, signal, room) =>
+        (await listFacts(inside(path), options, signal, room)).map((info) => shown(info, path)),
+    }),
+    ...(watch && { watch: (path, options, signal) => watch(inside(path), options, signal) }),
+  };
+}
+
 function homeFiles(files: SandboxFiles, { inside, outside }: HomeNames): SandboxFiles {
-  const shown = (info: FileInfo, requested: string): FileInfo => {
+  const shown = <T extends FileInfo>(info: T, requested: string): T => {
     const path = outside(info.path, requested);
     return { ...info, path, name: path === ALIAS ? ALIAS.slice(1) : info.name };
   };
@@ -66,5 +84,6 @@ function homeFiles(files: SandboxFiles, { inside, outside }: HomeNames): Sandbox
     chmod: (path, mode, signal) => files.chmod(inside(path), mode, signal),
     remove: (path, recursive, signal) => files.remove(inside(path), recursive, signal),
     ...archives(files, inside, shown),
+    ...looks(files, inside, shown),
   };
 }

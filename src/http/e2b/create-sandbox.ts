@@ -7,7 +7,7 @@ import { validator } from '../../schema/validator.ts';
 import { badWish } from './answers.ts';
 import type { ControlCall } from './control-call.ts';
 import type { Fields } from './read-body.ts';
-import { BUILT_IN } from './sandbox-view.ts';
+import { BUILT_IN, TEMPLATE_NOTE } from './sandbox-view.ts';
 
 const ALL_TRAFFIC = ['0.0.0.0/0', '::/0'];
 const check = validator(SpawnRequest, 'The request');
@@ -20,14 +20,16 @@ export async function createSandbox(
 ): Promise<Sandbox> {
   refuseUnsupported(body);
   const template = templateName(body.text('templateID') ?? '');
-  const metadata = body.texts('metadata');
+  const isStored = await isOwn(template, control, { caller });
+  const note = isStored || template === BUILT_IN[0] ? {} : { [TEMPLATE_NOTE]: template };
+  const metadata = { ...body.texts('metadata'), ...note };
   const env = body.texts('envVars');
   const seconds = body.number('timeout') ?? defaultSeconds;
   const request: SpawnRequest = {
-    ...(metadata && { metadata }),
+    metadata,
     ...(env && { env }),
     ...(isCutOff(body) && { network: 'none' as const }),
-    ...((await isOwn(template, control, { caller })) ? { template } : {}),
+    ...(isStored && { template }),
   };
   const spawn = (ttl: string) => {
     const full = { ...request, ttl };

@@ -11,6 +11,7 @@ import { BYTES_TYPE, mediaType } from '../body/body.ts';
 import { limitedUpload, orUploadFailure } from '../body/upload.ts';
 import { parseRange } from '../headers/range.ts';
 import { badWish } from './answers.ts';
+import { METADATA_PREFIX, metadataOf } from './metadata.ts';
 import type { RpcCall } from './rpc/rpc.ts';
 import { type Homes, knownUser, pathIn } from './users.ts';
 
@@ -28,6 +29,7 @@ export interface Written {
   path: string;
   name: string;
   type: 'file';
+  metadata?: Record<string, string>;
 }
 
 /** Throws `not_found` and `bad_request` in E2B's words. */
@@ -80,14 +82,17 @@ function checkUser(query: URLSearchParams): void {
 
 async function writeOne(
   { control, maxFileSize }: FilesDeps,
-  { sandbox_id, caller, signal }: RpcCall,
+  { sandbox_id, caller, signal, headers }: RpcCall,
   path: string,
   content: Readable,
 ): Promise<Written> {
+  const metadata = metadataOf(headers);
   const upload = limitedUpload(content, maxFileSize);
-  const written = control.files.write(sandbox_id, path, upload, { inPlace: true }, caller, signal);
+  const options = { inPlace: true, attributes: { prefix: METADATA_PREFIX, values: metadata } };
+  const written = control.files.write(sandbox_id, path, upload, options, caller, signal);
   const { path: at } = await orUploadFailure(upload, written);
-  return { path: at, name: basename(at), type: 'file' };
+  const isMarked = Object.keys(metadata).length > 0;
+  return { path: at, name: basename(at), type: 'file', ...(isMarked && { metadata }) };
 }
 
 /** The body without its coding. Throws `bad_request` for one that is not known. */

@@ -7,6 +7,8 @@ export const AGENT_VERSION = '0.6.13';
 /** Templates of these names need no set-up: they are what the server runs by default. */
 export const BUILT_IN = ['base', 'code-interpreter-v1'];
 const BASE_TEMPLATE = 'base';
+/** Where the name is kept of one that was spawned from another built-in template than the first. */
+export const TEMPLATE_NOTE = 'svc.e2b.template';
 const CLIENT = 'svc';
 /** Their schema has no smaller one. */
 const LEAST_MEMORY_MB = 128;
@@ -43,12 +45,19 @@ export function listedView(sandbox: Sandbox): object {
     cpuCount: sandbox.vcpus,
     memoryMB: Math.max(LEAST_MEMORY_MB, sandbox.memory_mb),
     diskSizeMB: DISK_MB,
-    metadata: sandbox.metadata,
+    metadata: withoutNote(sandbox.metadata),
     state: 'running',
   };
 }
 
-export const templateOf = ({ template }: Pick<Sandbox, 'template'>): string => template ?? BASE_TEMPLATE;
+export function templateOf({ template, metadata }: Pick<Sandbox, 'template' | 'metadata'>): string {
+  const noted = metadata[TEMPLATE_NOTE];
+  return template ?? (noted !== undefined && BUILT_IN.includes(noted) ? noted : BASE_TEMPLATE);
+}
+
+function withoutNote({ [TEMPLATE_NOTE]: _, ...metadata }: Sandbox['metadata']): Sandbox['metadata'] {
+  return metadata;
+}
 
 function named(sandbox: Sandbox) {
   const templateID = templateOf(sandbox);

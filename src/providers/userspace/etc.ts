@@ -7,16 +7,44 @@ import { makeFolders } from '../../host/make-folders.ts';
 import type { InstanceFolders } from '../local/instance-folders.ts';
 import { INSIDE_GID, INSIDE_UID } from '../local/uid-slots.ts';
 
+/** For programs that call sudo: there is one user, who stays as it is. An unknown one is refused. */
+const SUDO = `#!/bin/sh
+shell=
+as() {
+  case $1 in
+    root | user | sandbox | '#0') ;;
+    *) echo "sudo: unknown user $1: this sandbox has one user" >&2; exit 1 ;;
+  esac
+}
+while [ $# -gt 0 ]; do
+  case $1 in
+    --) shift; break ;;
+    -u | --user) as "\${2-}"; shift; shift ;;
+    --user=*) as "\${1#--user=}"; shift ;;
+    -[CDghpRrTtU]) shift; [ $# -eq 0 ] || shift ;;
+    -i | -s | --login | --shell) shell=\${SHELL:-/bin/sh}; shift ;;
+    -*) shift ;;
+    *) break ;;
+  esac
+done
+if [ $# -eq 0 ]; then exec \${shell:-true}; fi
+if [ -n "$shell" ]; then exec "$shell" -c "$*"; fi
+exec env "$@"
+`;
+const SUDO_PATH = 'svc/bin/sudo';
+
 /** resolv.conf where a transparent gate answers (agent/src/net/gate-space.h). */
 const GATE_RESOLVER = 'resolv.conf.gate';
 const FILES: Record<string, string> = {
   passwd: [
     'root:x:0:0:root:/root:/usr/sbin/nologin',
+    // Programs for E2B know the user by this name (docs/e2b.md).
+    `user:x:${INSIDE_UID}:${INSIDE_GID}:user:/home/user:/bin/bash`,
     `sandbox:x:${INSIDE_UID}:${INSIDE_GID}:sandbox:/workspace:/bin/sh`,
     'nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin',
     '',
   ].join('\n'),
-  group: `root:x:0:\ntty:x:5:\nsandbox:x:${INSIDE_GID}:\nnogroup:x:65534:\n`,
+  group: `root:x:0:\ntty:x:5:\nuser:x:${INSIDE_GID}:\nsandbox:x:${INSIDE_GID}:\nnogroup:x:65534:\n`,
   hosts: '127.0.0.1 localhost\n::1 localhost\n',
   'nsswitch.conf':
     'passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n',
@@ -28,12 +56,15 @@ const FILES: Record<string, string> = {
   // Debian's matplotlib does not start without it.
   matplotlibrc: '',
   'machine-id': '',
+  // Only login shells, as programs for E2B use them, find sudo.
+  profile: 'PATH="/etc/svc/bin:$PATH"\n',
+  [SUDO_PATH]: SUDO,
 };
 /** Where a host describes itself: programs read the first; the second is in the sandbox with /usr. */
 const RELEASES = ['/etc/os-release', '/usr/lib/os-release'];
 const MOST_RELEASE = 16 * 1024;
 
-const FOLDERS = ['alternatives', 'ssl/certs', 'ld.so.conf.d'];
+const FOLDERS = ['alternatives', 'ssl/certs', 'ld.so.conf.d', 'svc/bin'];
 
 /** Parts of the host's /etc that programs need and that hold no secret; `resolv.conf` only with the host's network. */
 const HOST_PARTS = [
@@ -71,7 +102,7 @@ export async function makeEtc(folder: string): Promise<void> {
     for (const [name, text] of Object.entries(files)) {
       const path = join(folder, name);
       if ((await readFile(path, 'utf8').catch(() => undefined)) === text) continue;
-      await writeFile(`${path}.new`, text, { mode: 0o644 });
+      await writeFile(`${path}.new`, text, { mode: name === SUDO_PATH ? 0o755 : 0o644 });
       await rename(`${path}.new`, path);
     }
   } catch (cause) {

@@ -278,6 +278,14 @@ export function fakeControlPlane({
         note('files.list', caller, id, path, depth);
         return [...fileMap].map(([name, bytes]) => info(name, bytes.length));
       },
+      async facts(id, path, prefix, caller) {
+        note('files.facts', caller, id, path, prefix);
+        return info(path, content(fileMap, path).length);
+      },
+      async listFacts(id, path, options, caller) {
+        note('files.listFacts', caller, id, path, options);
+        return [...fileMap].map(([name, bytes]) => info(name, bytes.length));
+      },
       async glob(id, pattern, caller) {
         note('files.glob', caller, id, pattern);
         return [...fileMap.keys()];

@@ -1,16 +1,24 @@
 // Entries of folders as E2B shows them: permissions in Go's form, and what a link leads to.
 import { posix } from 'node:path';
+import type { FileFacts } from '../../../control/api/files.ts';
 import type { FileInfo } from '../../../schema/file.ts';
+import type { Names } from './owners.ts';
 
 const MOST_LINKS = 16;
 const TYPES = { file: 'FILE_TYPE_FILE', dir: 'FILE_TYPE_DIRECTORY' } as const;
 const UNKNOWN = 'FILE_TYPE_UNSPECIFIED';
 
 /** Looks at a path without following a link at its end; undefined where there is nothing. */
-export type Look = (path: string) => Promise<FileInfo | undefined>;
+export type Look = (path: string) => Promise<FileFacts | undefined>;
+
+/** What an entry is made with. */
+export interface Sight {
+  look: Look;
+  names: Names;
+}
 
 /** For a link, type and mode are those of what it leads to. `path` is the path as the client wrote it. */
-export async function entryOf(info: FileInfo, look: Look, path = info.path): Promise<object> {
+export async function entryOf(info: FileFacts, { look, names }: Sight, path = info.path): Promise<object> {
   const isSymlink = info.type === 'symlink';
   const target = isSymlink ? await targetOf(info, look) : info;
   return {
@@ -20,13 +28,16 @@ export async function entryOf(info: FileInfo, look: Look, path = info.path): Pro
     size: String(info.size),
     mode: target ? Number.parseInt(target.mode, 8) & 0o777 : 0,
     permissions: permissionsOf(info),
+    owner: names.user(info.uid),
+    group: names.group(info.gid),
     modifiedTime: info.mod_time,
+    ...(Object.keys(info.attributes ?? {}).length > 0 && { metadata: info.attributes }),
     ...(isSymlink && { isSymlink, symlinkTarget: target?.path ?? info.path }),
   };
 }
 
-async function targetOf(link: FileInfo, look: Look): Promise<FileInfo | undefined> {
-  let found: FileInfo | undefined = link;
+async function targetOf(link: FileFacts, look: Look): Promise<FileFacts | undefined> {
+  let found: FileFacts | undefined = link;
   for (let left = MOST_LINKS; left > 0 && found?.type === 'symlink'; left--)
     found = await look(posix.resolve(posix.dirname(found.path), found.symlink_target ?? '.'));
   return found?.type === 'symlink' ? undefined : found;

@@ -1,14 +1,16 @@
 // filesystem.Filesystem: looking at folders, making, moving and removing what is in them.
 import { posix } from 'node:path';
 import type { ControlPlane } from '../../../control/api/control-plane.ts';
+import type { FileFacts } from '../../../control/api/files.ts';
 import { asServiceError } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/ports.ts';
-import type { FileInfo } from '../../../schema/file.ts';
+import { METADATA_PREFIX } from '../metadata.ts';
 import type { Fields } from '../read-body.ts';
 import { RpcFailure } from '../rpc/failure.ts';
 import type { RpcCall, ServerStream, Unary } from '../rpc/rpc.ts';
 import { type Homes, pathIn } from '../users.ts';
-import { entryOf, inOrder, type Look } from './entry.ts';
+import { entryOf, inOrder, type Look, type Sight } from './entry.ts';
+import { type Names, owners } from './owners.ts';
 import { watchService } from './watch-service.ts';
 
 const MOST_DEPTH = 64;
@@ -19,13 +21,18 @@ export interface FilesystemDeps {
   clock: Clock;
 }
 
+interface Deps extends FilesystemDeps {
+  namesOf(call: RpcCall): Promise<Names>;
+}
+
 export interface FilesystemService {
   unary: Record<string, Unary>;
   streams: Record<string, ServerStream>;
 }
 
-export function filesystemService(deps: FilesystemDeps): FilesystemService {
-  const watching = watchService({ ...deps, lookFor: (call) => lookFor(deps, call) });
+export function filesystemService(given: FilesystemDeps): FilesystemService {
+  const deps: Deps = { ...given, namesOf: owners(given) };
+  const watching = watchService({ ...deps, sightOf: (call) => sightOf(deps, call) });
   const at = async (call: RpcCall, message: Fields, name: string) =>
     pathIn(await deps.homes.of(call), message.text(name) ?? '');
   return {
@@ -55,10 +62,14 @@ export function filesystemService(deps: FilesystemDeps): FilesystemService {
   };
 }
 
+async function sightOf(deps: Deps, call: RpcCall): Promise<Sight> {
+  return { look: lookFor(deps, call), names: await deps.namesOf(call) };
+}
+
 function lookFor({ control }: FilesystemDeps, { sandbox_id, caller, signal }: RpcCall): Look {
   return async (path) => {
     try {
-      return await control.files.stat(sandbox_id, path, caller, signal);
+      return await control.files.facts(sandbox_id, path, METADATA_PREFIX, caller, signal);
     } catch (error) {
       if (isNothing(error)) return undefined;
       throw error;
@@ -69,30 +80,32 @@ function lookFor({ control }: FilesystemDeps, { sandbox_id, caller, signal }: Rp
 /** Also a path that leads through a file. */
 const isNothing = (error: unknown) => ['not_found', 'bad_request'].includes(asServiceError(error).code);
 
-async function stat(deps: FilesystemDeps, call: RpcCall, path: string): Promise<object> {
-  const look = lookFor(deps, call);
-  const info = await look(path);
+async function stat(deps: Deps, call: RpcCall, path: string): Promise<object> {
+  const sight = await sightOf(deps, call);
+  const info = await sight.look(path);
   if (!info) throw noSuchPath(path);
-  return entryOf(info, look);
+  return entryOf(info, sight);
 }
 
-async function list(deps: FilesystemDeps, call: RpcCall, path: string, depth: number): Promise<object[]> {
-  const look = lookFor(deps, call);
+async function list(deps: Deps, call: RpcCall, path: string, depth: number): Promise<object[]> {
+  const sight = await sightOf(deps, call);
+  const { look } = sight;
   const root = await followed(await look(path), look);
   if (!root) throw noSuchPath(path);
   if (root.type !== 'dir') throw new RpcFailure('invalid_argument', `path is not a directory: ${path}`);
   const { sandbox_id, caller, signal, hold } = call;
-  const found = await deps.control.files.list(sandbox_id, root.path, depth, caller, signal, hold);
+  const wanted = { depth, prefix: METADATA_PREFIX };
+  const found = await deps.control.files.listFacts(sandbox_id, root.path, wanted, caller, signal, hold);
   const asked = posix.normalize(path);
   // A link at the root stays in the answer as it was asked for.
-  const shown = (info: FileInfo) =>
+  const shown = (info: FileFacts) =>
     root.path === asked ? info.path : posix.join(asked, posix.relative(root.path, info.path));
   const entries: object[] = [];
-  for (const info of found.sort(inOrder)) entries.push(await entryOf(info, look, shown(info)));
+  for (const info of found.sort(inOrder)) entries.push(await entryOf(info, sight, shown(info)));
   return entries;
 }
 
-async function followed(info: FileInfo | undefined, look: Look): Promise<FileInfo | undefined> {
+async function followed(info: FileFacts | undefined, look: Look): Promise<FileFacts | undefined> {
   let found = info;
   for (let left = 16; left > 0 && found?.type === 'symlink'; left--)
     found = await look(posix.resolve(posix.dirname(found.path), found.symlink_target ?? '.'));

@@ -8,7 +8,7 @@ import type { Fields } from '../read-body.ts';
 import { RpcFailure } from '../rpc/failure.ts';
 import { type RpcCall, type ServerStream, timeoutOf, type Unary } from '../rpc/rpc.ts';
 import { type Homes, pathIn } from '../users.ts';
-import { entryOf, type Look } from './entry.ts';
+import { entryOf, type Sight } from './entry.ts';
 
 const MOST_WATCHERS = 64;
 const MOST_EVENTS = 10_000;
@@ -32,7 +32,7 @@ export interface WatchDeps {
   control: Pick<ControlPlane, 'files'>;
   homes: Homes;
   clock: Clock;
-  lookFor(call: RpcCall): Look;
+  sightOf(call: RpcCall): Promise<Sight>;
 }
 
 export function watchService(deps: WatchDeps): {
@@ -141,10 +141,10 @@ async function eventOf(
 ): Promise<object> {
   const event = { name, type: TYPES[what] };
   if (message.flag('includeEntry') !== true || what === 'remove' || what === 'rename') return event;
-  const look = deps.lookFor(call);
+  const sight = await deps.sightOf(call);
   const folder = pathIn(await deps.homes.of(call), message.text('path') ?? '');
-  const info = await look(`${folder}/${name}`);
-  return info ? { ...event, entry: await entryOf(info, look) } : event;
+  const info = await sight.look(`${folder}/${name}`);
+  return info ? { ...event, entry: await entryOf(info, sight) } : event;
 }
 
 async function collect(
