@@ -30,6 +30,7 @@ import { clientPair, startupPairs } from './startup.ts';
 import { withTenants } from './tenants.ts';
 import { ticketPair } from './ticket.ts';
 import { withTurns } from './turns.ts';
+import { USAGE_ROWS, withUsageRows } from './usage.ts';
 import { userspacePairs } from './userspace.ts';
 import { waitingPair } from './waiting.ts';
 import { WORKER_ROWS, withWorkerRows } from './workers.ts';
@@ -237,6 +238,13 @@ const replicas: Group = {
 
 const images: Group = { about: 'the image store', need: imageRowNeeds, ids: IMAGE_ROWS, run: withImageRows };
 
+const usage: Group = {
+  about: 'what sandboxes use',
+  need: () => (process.getuid?.() === 0 ? undefined : 'cgroups need root'),
+  ids: USAGE_ROWS,
+  run: withUsageRows,
+};
+
 const microvm: Group = {
   about: 'sandboxes in virtual machines, emulated',
   need: busyboxMachines,
@@ -286,6 +294,7 @@ export const GROUPS: readonly Group[] = [
   egress,
   replicas,
   images,
+  usage,
   microvm,
   debianMicrovm,
 ];

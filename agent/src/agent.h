@@ -48,7 +48,8 @@ int unpack_main(int argc, char **argv);
 enum file_kind {
 	FILE_READ = 3, FILE_WRITE = 4, FILE_LIST = 5, FILE_GLOB = 6, FILE_WATCH = 11,
 	FILE_PACK = 14, FILE_UNPACK = 15, /* as stream kinds */
-	FILE_STAT = 102, FILE_MKDIR = 103, FILE_MOVE = 104, FILE_CHMOD = 105, FILE_REMOVE = 106, /* 100 + call method */
+	FILE_STAT = 102, FILE_MKDIR = 103, FILE_MOVE = 104, FILE_CHMOD = 105, FILE_REMOVE = 106,
+	FILE_USAGE = 119, /* 100 + call method */
 };
 
 struct file_op {

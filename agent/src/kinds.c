@@ -21,7 +21,7 @@ static const struct stream_kind *const calls[] = {
 	[1] = &ping_kind, [2] = &file_stat_kind, [3] = &file_mkdir_kind, [4] = &file_move_kind, [5] = &file_chmod_kind,
 	[6] = &file_remove_kind, [7] = &signal_kind, [8] = &resize_kind, [9] = &seed_kind, [10] = &shutdown_kind,
 	[11] = &enter_kind, [12] = &leave_kind, [13] = &gate_kind, [14] = &trust_kind, [15] = &dial_kind,
-	[18] = &deadline_kind,
+	[18] = &deadline_kind, [19] = &file_usage_kind,
 };
 
 const struct stream_kind *kind_of_open(uint8_t number)

@@ -229,6 +229,19 @@ export interface SandboxGate {
   accept(signal?: AbortSignal): Promise<GateConnection>;
 }
 
+/** What a sandbox says of itself. It can say anything. */
+export interface GuestUsage {
+  /** The sandbox reads these of its kernel, which may be the host's. */
+  memory_bytes?: number;
+  memory_total_bytes?: number;
+  processes?: number;
+  /** Sums of all interfaces without the loopback. */
+  rx_bytes?: number;
+  tx_bytes?: number;
+  /** The file systems at `/`, `/workspace` and `/tmp`, each once. */
+  disks: { path: string; used_bytes: number; total_bytes: number }[];
+}
+
 export interface SandboxIo {
   /** Absent where an exec may have no `body`. */
   keepsKeys?: true;
@@ -248,6 +261,8 @@ export interface SandboxIo {
   gate?: SandboxGate;
   console(options: { lines: number; follow: boolean }, signal?: AbortSignal): AsyncIterable<string>;
   ping(signal?: AbortSignal): Promise<void>;
+  /** Absent where nothing of ours runs inside, for tenants of a pool, and with agents of earlier versions. */
+  usage?(signal?: AbortSignal): Promise<GuestUsage>;
   /**
    * Sets the time that is left, in ms, after which the sandbox ends by itself, also without a server; undefined: no end.
    * Replaces the earlier one. Resolves when it is in effect; rejects with `unavailable` within 3 s. Absent where nothing of
@@ -274,7 +289,7 @@ export interface PoolUser {
 }
 
 /** The sandbox as one tenant sees it: all is done with its uid, and other tenants' execs, ports and files do not exist. */
-export interface UserIo extends Omit<SandboxIo, 'as' | 'relay' | 'gate'> {
+export interface UserIo extends Omit<SandboxIo, 'as' | 'relay' | 'gate' | 'usage'> {
   /** Makes the home, 0700 and the tenant's. Idempotent. */
   enter(signal?: AbortSignal): Promise<void>;
   /** Ends every process of the tenant and removes all it left. Idempotent; `conflict` when something would not end. */

@@ -71,6 +71,7 @@ export const METHOD = {
   trust: 14,
   dial: 15,
   deadline: 18,
+  usage: 19,
 } as const;
 
 /** Bits of what a WELCOME announces. */
@@ -82,6 +83,7 @@ export const CAPABILITY = {
   trust: 32,
   dial: 64,
   attributes: 128,
+  usage: 256,
 } as const;
 
 /** "No end" of a deadline. */

@@ -7,6 +7,7 @@ import { AgentFault, sandboxLost } from './fault.ts';
 import { FrameParser } from './frame.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { sandboxGate } from './gate.ts';
+import { guestUsage } from './guest-usage.ts';
 import { type HandshakeDeps, type OpenedWire, openWire } from './handshake.ts';
 import type { AgentIo } from './io.ts';
 import { CAPABILITY } from './protocol.ts';
@@ -33,6 +34,7 @@ export async function openSession(deps: SessionDeps, signal?: AbortSignal): Prom
   const { capabilities } = wire;
   return {
     ...sandboxIo(requests, capabilities),
+    ...(capabilities & CAPABILITY.usage && { usage: (signal) => guestUsage(requests, signal) }),
     as: (user) => userIo(requests, user, { closed, capabilities }),
     ...(capabilities & CAPABILITY.gate && { gate: sandboxGate(requests, capabilities) }),
     ...(capabilities & CAPABILITY.dial && { dial: (nonce, signal) => dialHost(requests, nonce, signal) }),

@@ -1,5 +1,6 @@
 // What sandboxes use, as text for people.
 import { printable } from '../domain/printable.ts';
+import type { GuestUsage } from '../schema/guest-usage.ts';
 import type { SandboxUsage, SandboxUsageRow, UsageReport, UsageRow, UsageTotals } from '../schema/usage.ts';
 import { line } from './print.ts';
 import { type Column, facts, table } from './render.ts';
@@ -39,6 +40,7 @@ export function sandboxUsageFacts({
   now,
   missing,
   totals,
+  guest,
 }: SandboxUsage): string {
   const limit = bytesText(now.memory_limit_bytes);
   return facts([
@@ -51,10 +53,23 @@ export function sandboxUsageFacts({
     ['disk', bytesText(now.disk_bytes)],
     ['receives', rate(now.rx_bytes_per_second)],
     ['sends', rate(now.tx_bytes_per_second)],
+    ...(guest ? guestEntries(guest) : []),
     ...(totals ? totalEntries(totals, missing) : []),
     ...Object.entries(missing).map(([name, why]) => [`no ${printable(name)}`, why] as const),
   ]);
 }
+
+/** A sandbox may say anything of itself. */
+const guestEntries = ({ disks, memory_bytes, memory_total_bytes }: GuestUsage) => [
+  ...disks.map(
+    ({ path, used_bytes, total_bytes }) =>
+      [`says disk ${printable(path)}`, `${bytesText(used_bytes)} of ${bytesText(total_bytes)}`] as const,
+  ),
+  [
+    'says memory',
+    memory_bytes === undefined ? undefined : `${bytesText(memory_bytes)} of ${bytesText(memory_total_bytes)}`,
+  ] as const,
+];
 
 /** What was not measured has no number: a 0 would be one. */
 const totalEntries = (totals: SandboxUsageRow, { network }: SandboxUsage['missing']) =>

@@ -45,6 +45,7 @@ import { rollbackSpawn } from './runtime/rollback.ts';
 import { type Runtimes, runtimes as runtimesOf, type Runtime as SandboxRuntime } from './runtime/runtimes.ts';
 import { uniqueRuntimes } from './runtime/unique-runtimes.ts';
 import { requirePoolHost } from './spawn/choose.ts';
+import { Guests } from './usage/guests.ts';
 import { Ledger } from './usage/ledger.ts';
 import { Sampler } from './usage/sampler.ts';
 import { UsageTotals } from './usage/totals.ts';
@@ -161,7 +162,7 @@ function replicasOf(
 function usageOf(
   { config, bus, host, logger }: ControlDeps,
   { store, publisher, roles, settings, clock }: Foundation,
-  runtimes: Pick<Runtimes, 'usage'>,
+  { runtimes, sessions }: { runtimes: Pick<Runtimes, 'usage'>; sessions: Sessions<SandboxRuntime> },
 ) {
   const { usage: own } = config.current();
   const totals = new UsageTotals(own);
@@ -175,10 +176,11 @@ function usageOf(
     logger,
   });
   bus.subscribe((event) => sampler.noted(event));
-  const ledger = new Ledger({ usage: store.usage, sampler, roles, config: own, clock, logger });
+  const ledger = new Ledger({ usage: store.usage, sampler, publisher, roles, config: own, clock, logger });
   const { sandboxes, usage } = store;
+  const guests = new Guests({ sessions, clock });
   const isMeasuring = own.enabled;
-  const views = usageViews({ usage, sandboxes, sampler, settings, isMeasuring, host, clock });
+  const views = usageViews({ usage, sandboxes, sampler, guests, settings, isMeasuring, host, clock });
   return { totals, sampler, ledger, views };
 }
 
@@ -205,7 +207,7 @@ export function buildRuntime(deps: ControlDeps, foundation: Foundation) {
   settings.opensEgress = egress !== undefined;
   const deadlines = new AgentDeadlines({ sessions, clock, logger });
   const spawns = new InFlightSpawns();
-  const usage = usageOf(deps, foundation, runtimes);
+  const usage = usageOf(deps, foundation, { runtimes, sessions });
   const destroyer = new Destroyer({
     sandboxes,
     runtimes,

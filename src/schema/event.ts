@@ -33,6 +33,7 @@ export const EVENT_TYPES = [
   'egress.limited',
   'egress.credential_used',
   'egress.changed',
+  'usage.day',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

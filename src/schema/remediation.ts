@@ -19,4 +19,5 @@ export const REMEDIATION = {
   rate_limit: 'docs/remediation.md#rate_limit',
   requests: 'docs/remediation.md#requests',
   security: 'docs/threat-model.md',
+  usage: 'docs/remediation.md#usage',
 } as const;

@@ -2,6 +2,7 @@
 // are exact: seconds have at most 6 decimals.
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
+import { GuestUsage } from './guest-usage.ts';
 import { SANDBOX_STATES } from './sandbox-states.ts';
 import { Cursor, UsageTime } from './text-rules.ts';
 
@@ -170,6 +171,7 @@ export const SandboxUsage = Type.Object(
     missing: Type.Record(Type.String({ pattern: '^[\\s\\S]*$' }), Type.String(), {
       description: 'Why a value is absent.',
     }),
+    guest: Type.Optional(GuestUsage),
     totals: Type.Optional(SandboxUsageRow),
     points_since: Type.Optional(stamp('Time of the oldest point. Points are lost when the server stops.')),
     step_seconds: Type.Number({ description: 'Seconds between points.' }),

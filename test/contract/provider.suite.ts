@@ -334,6 +334,11 @@ function measuring({ measures, behindWorker = false }: Promises, ground: () => P
       expect(first?.processes).toBeGreaterThan(0);
       // Before its first command it has started, which took time.
       expect(first?.cpu_us).toBeGreaterThan(0);
+      const said = await session.usage?.(soon());
+      expect(said?.processes).toBeGreaterThan(0);
+      const [disk] = said?.disks ?? [];
+      expect(disk?.path).toBe('/');
+      expect(disk?.used_bytes).toBeLessThanOrEqual(disk?.total_bytes ?? 0);
       // An engine is asked once a minute at most.
       if (source === 'engine') return;
       await runInside(session, work);

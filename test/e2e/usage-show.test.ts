@@ -206,7 +206,9 @@ describeWith(['root', 'unshare', 'chromium', 'tmux'], `one of ${COUNT} sandboxes
       await shows(/End sb-.*y: end it/);
       tmux('send-keys', 'n', 'x', 'y');
       await shows(/has ended\.|no use of such|There is no/);
-      expect((await client.call('GET', `/sandboxes/${victim}`)).body).toMatchObject({ state: 'destroyed' });
+      expect((await client.call('GET', `/sandboxes/${victim}`)).body).toMatchObject({
+        details: { end_reason: 'destroyed' },
+      });
       tmux('send-keys', 'q');
       await shows(/^the same$/m);
     } finally {

@@ -82,6 +82,8 @@ describeWith(['root', 'unshare'], 'what sandboxes use', () => {
       return shown.points.length > 1 ? shown : undefined;
     });
     expect(points.now.source).toBe('host');
+    expect(points.guest?.disks.map(({ path }) => path)).toContain('/workspace');
+    expect(points.guest?.memory_bytes).toBeUndefined();
     expect(points.missing).toMatchObject({ network: expect.any(String) });
 
     await server.kill();

@@ -48,6 +48,7 @@ describe('the agent and the server agree on', () => {
     ['CAPABLE_GATE', protocol.CAPABILITY.gate],
     ['CAPABLE_ARCHIVES', protocol.CAPABILITY.archives],
     ['CAPABLE_TRUST', protocol.CAPABILITY.trust],
+    ['CAPABLE_USAGE', protocol.CAPABILITY.usage],
     ['FOR_USER', protocol.FOR_USER],
     ['EXEC_PTY', protocol.EXEC_FLAG.pty],
     ['EXEC_DETACH', protocol.EXEC_FLAG.detach],

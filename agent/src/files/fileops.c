@@ -76,6 +76,7 @@ _Noreturn void file_child(const struct file_op *op, int in_fd, int out_fd, int m
 	case FILE_MOVE: file_move(op);
 	case FILE_CHMOD: change_mode(op);
 	case FILE_REMOVE: file_remove(op);
+	case FILE_USAGE: file_usage();
 	}
 	file_refuse(ENOSYS);
 }

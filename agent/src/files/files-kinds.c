@@ -121,6 +121,13 @@ static int open_remove(struct stream *stream, struct reader *arguments)
 	return start(stream, arguments, &op);
 }
 
+static int open_usage(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_USAGE, .path = "/", .mode = UINT32_MAX };
+
+	return start(stream, arguments, &op);
+}
+
 #define READS(opens) { .open = (opens), .pump = work_pump, .cancel = work_cancel, .gone = work_gone }
 #define WRITES(opens) \
 	{ .open = (opens), .data = work_data, .eof = work_eof, .cancel = work_cancel, .gone = work_gone }
@@ -138,3 +145,6 @@ const struct stream_kind file_mkdir_kind = CALLS(open_mkdir);
 const struct stream_kind file_move_kind = CALLS(open_move);
 const struct stream_kind file_chmod_kind = CALLS(open_chmod);
 const struct stream_kind file_remove_kind = CALLS(open_remove);
+const struct stream_kind file_usage_kind = {
+	.open = open_usage, .cancel = work_cancel, .gone = work_gone, .not_for_users = true
+};

@@ -42,6 +42,7 @@ void work_turn_over(const struct work *work);
 extern const struct stream_kind file_read_kind, file_write_kind, file_list_kind, file_glob_kind, file_watch_kind;
 extern const struct stream_kind file_pack_kind, file_unpack_kind;
 extern const struct stream_kind file_stat_kind, file_mkdir_kind, file_move_kind, file_chmod_kind, file_remove_kind;
+extern const struct stream_kind file_usage_kind;
 
 /* ---- files.c */
 /* Starts the child; returns 0 or a positive errno. */

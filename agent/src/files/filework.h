@@ -209,5 +209,6 @@ _Noreturn void file_unpack(const struct file_op *op, int in_fd);
 _Noreturn void file_stat(const struct file_op *op);
 _Noreturn void file_move(const struct file_op *op);
 _Noreturn void file_remove(const struct file_op *op);
+_Noreturn void file_usage(void);
 
 #endif

@@ -23,8 +23,11 @@
 #define CAPABLE_DIAL 64
 /* It tells and sets extended attributes, and tells owners. */
 #define CAPABLE_ATTRIBUTES 128
+/* It has the call `usage`. */
+#define CAPABLE_USAGE 256
 #define CAPABILITIES \
-	(CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH | CAPABLE_ARCHIVES | CAPABLE_TRUST | CAPABLE_ATTRIBUTES)
+	(CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH | CAPABLE_ARCHIVES | CAPABLE_TRUST | CAPABLE_ATTRIBUTES | \
+	 CAPABLE_USAGE)
 
 /* A connection that can carry the session. */
 struct conn;

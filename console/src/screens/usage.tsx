@@ -2,11 +2,10 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LiveSandbox, LiveUsage, UsageReport, UsageRow } from '../../../src/schema/usage.ts';
-import { call } from '../api/call.ts';
 import { href, place, setQuery } from '../app/router.ts';
 import { actingAs, identity } from '../app/session.ts';
+import { Csv } from '../parts/csv.tsx';
 import { Show, useGet } from '../parts/load.tsx';
-import { save } from '../parts/save.ts';
 import { Card, Screen } from '../parts/screen.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Facts, Link, State, shown, sizeText } from '../parts/text.tsx';
@@ -272,34 +271,6 @@ function Total({ of: { total, complete_until } }: { of: UsageReport }): JSX.Elem
       <div class="narrow">
         <Facts of={facts} />
       </div>
-    </>
-  );
-}
-
-interface CsvProps {
-  path: string;
-  query: Record<string, string>;
-  name: string;
-  title: string;
-}
-
-function Csv({ path, query, name, title }: CsvProps): JSX.Element {
-  const [failure, setFailure] = useState<Error | undefined>();
-  const load = () =>
-    call('GET', path, { query: { ...query, format: 'csv' } })
-      .then((answer) => answer.blob())
-      .then((blob) => save(name, blob))
-      .catch((error) => setFailure(error as Error));
-  return (
-    <>
-      <button type="button" onClick={() => void load()}>
-        {title}
-      </button>
-      {failure && (
-        <span class="failed" role="alert">
-          {failure.message}
-        </span>
-      )}
     </>
   );
 }

@@ -88,6 +88,11 @@ export class Publisher {
     if (status === 429 || status >= 500) this.failure(operation, subject, error, by);
   }
 
+  /** Resolves when all events so far are stored. */
+  async stored(): Promise<void> {
+    await this.#deps.writer.flush();
+  }
+
   /** Await this before writing the last event of a sandbox: all earlier events are then stored, and none follows. */
   async end(id: string): Promise<void> {
     this.#ended.add(id);

@@ -9,7 +9,9 @@ import type { Clock, Logger } from '../../domain/ports.ts';
 import type { UsageConfig } from '../../schema/config-usage.ts';
 import type { UsageRecord, UsageStore } from '../../store/seam/usage.ts';
 import { Periodic } from '../async/periodic.ts';
+import type { Publisher } from '../records/publish.ts';
 import type { Roles } from '../runtime/roles.ts';
+import { tellDays } from './days.ts';
 import { ledgerStep, type Measured } from './ledger-step.ts';
 import type { Sampler } from './sampler.ts';
 import { HOUR_MS, hourOf } from './spread.ts';
@@ -24,6 +26,7 @@ const DAY_HOURS = 24;
 export interface LedgerDeps {
   usage: UsageStore;
   sampler: Sampler;
+  publisher: Pick<Publisher, 'note' | 'stored'>;
   roles: Pick<Roles, 'holds'>;
   config: UsageConfig;
   clock: Clock;
@@ -75,6 +78,8 @@ export class Ledger {
       await this.#write(rows);
       after = rows.length === BITE ? rows.at(-1)?.sandbox_id : undefined;
     }
+    const before = await usage.completeUntil();
+    if (before !== undefined) await tellDays(this.#deps, Date.parse(before), began);
     await usage.complete(new Date(began).toISOString());
     this.#allAt = monotonic;
   }

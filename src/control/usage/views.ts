@@ -59,7 +59,7 @@ function visible({ settings }: UsageViewDeps, text: string, caller: Caller): str
 }
 
 async function sandboxUsage(
-  { usage, sandboxes, sampler, settings, isMeasuring, clock }: UsageViewDeps,
+  { usage, sandboxes, sampler, guests, settings, isMeasuring, clock }: UsageViewDeps,
   { id, stepMs }: { id: string; stepMs: number },
   caller: Caller,
 ): Promise<SandboxUsage> {
@@ -68,6 +68,7 @@ async function sandboxUsage(
   const owner = visibleOwner(settings, caller);
   if (!known || (owner !== undefined && (known.owner_id ?? '') !== owner)) throw unknown();
   if (row) sampler.watch([id]);
+  const guest = row && isMeasuring ? await guests.of(row) : undefined;
   const latest = sampler.get(id);
   const { points, stepMs: step } = sampler.history.read(id, stepMs);
   const [first] = points;
@@ -81,6 +82,7 @@ async function sandboxUsage(
       memory_limit_bytes: known.memory_mb * MEBIBYTE,
     },
     missing: missingOf(known as Partial<SandboxRecord>, reading, isMeasuring),
+    ...(guest && { guest }),
     ...(ledger && { totals: sandboxView(ledger) }),
     ...(first && { points_since: new Date(first.at).toISOString() }),
     step_seconds: step / 1000,

@@ -677,7 +677,7 @@ class Error(TypedDict):
 class Event(TypedDict):
     # Increases with every event, also across restarts.
     id: int
-    type: Literal['sandbox.created', 'sandbox.running', 'sandbox.destroyed', 'sandbox.error', 'sandbox.oom', 'exec.started', 'exec.completed', 'exec.failed', 'exec.timeout', 'file.written', 'file.read', 'operation.failed', 'resource.limit', 'provider.failed', 'reconcile.action', 'spawn.queued', 'spawn.dequeued', 'spawn.queue_timeout', 'quota.saved', 'quota.deleted', 'image.pulled', 'image.failed', 'image.imported', 'image.removed', 'egress.denied', 'egress.allowed', 'egress.limited', 'egress.credential_used', 'egress.changed', 'stream.gap']
+    type: Literal['sandbox.created', 'sandbox.running', 'sandbox.destroyed', 'sandbox.error', 'sandbox.oom', 'exec.started', 'exec.completed', 'exec.failed', 'exec.timeout', 'file.written', 'file.read', 'operation.failed', 'resource.limit', 'provider.failed', 'reconcile.action', 'spawn.queued', 'spawn.dequeued', 'spawn.queue_timeout', 'quota.saved', 'quota.deleted', 'image.pulled', 'image.failed', 'image.imported', 'image.removed', 'egress.denied', 'egress.allowed', 'egress.limited', 'egress.credential_used', 'egress.changed', 'usage.day', 'stream.gap']
     timestamp: str
     sandbox_id: NotRequired[str]
     owner_id: NotRequired[str]
@@ -829,6 +829,30 @@ class FileWritten(TypedDict):
     size: int
     # false if the target could only be written in place.
     atomic: bool
+
+
+class GuestUsageDisksItem(TypedDict):
+    path: str
+    # In use.
+    used_bytes: int
+    # In all.
+    total_bytes: int
+
+
+# What the sandbox says of itself. It can forge that, and nothing of it is in totals. Only while it runs; memory and network only of virtual machines.
+class GuestUsage(TypedDict):
+    # Memory in use, of its own kernel.
+    memory_bytes: NotRequired[float]
+    # Memory of its own kernel.
+    memory_total_bytes: NotRequired[float]
+    # Processes.
+    processes: NotRequired[float]
+    # Bytes received since its start.
+    rx_bytes: NotRequired[float]
+    # Bytes sent since its start.
+    tx_bytes: NotRequired[float]
+    # Of /, /workspace and /tmp, each file system once. Of a file system that is the host’s, the numbers are the host’s.
+    disks: List[GuestUsageDisksItem]
 
 
 class HealthChecksDatabase(TypedDict):
@@ -1897,6 +1921,7 @@ class SandboxUsage(TypedDict):
     now: SandboxUsageNow
     # Why a value is absent.
     missing: Dict[str, str]
+    guest: NotRequired[GuestUsage]
     totals: NotRequired[SandboxUsageRow]
     # Time of the oldest point. Points are lost when the server stops.
     points_since: NotRequired[str]

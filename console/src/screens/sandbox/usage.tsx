@@ -1,6 +1,7 @@
 // What one sandbox uses: now, over the last minutes or hours, and in all.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { GuestUsage } from '../../../../src/schema/guest-usage.ts';
 import type { SandboxUsage } from '../../../../src/schema/usage.ts';
 import { Graph, type GraphPoint } from '../../parts/graph.tsx';
 import { Show, useGet } from '../../parts/load.tsx';
@@ -37,7 +38,11 @@ export function SandboxUsageTab({ id }: TabProps): JSX.Element {
   );
 }
 
-function Found({ of: { now, missing, totals, points, step_seconds } }: { of: SandboxUsage }): JSX.Element {
+function Found({
+  of: { now, missing, totals, guest, points, step_seconds },
+}: {
+  of: SandboxUsage;
+}): JSX.Element {
   const { memory_limit_bytes, source, processes, disk_bytes } = now;
   const facts = {
     'memory at most': sizeText(memory_limit_bytes),
@@ -60,6 +65,12 @@ function Found({ of: { now, missing, totals, points, step_seconds } }: { of: San
           </section>
         ))}
       </div>
+      {guest && (
+        <>
+          <h2>What the sandbox says of itself</h2>
+          <Facts of={guestFacts(guest)} />
+        </>
+      )}
       {totals && (
         <>
           <h2>In all</h2>
@@ -68,6 +79,17 @@ function Found({ of: { now, missing, totals, points, step_seconds } }: { of: San
       )}
     </>
   );
+}
+
+function guestFacts({ disks, memory_bytes, memory_total_bytes = 0, processes }: GuestUsage) {
+  const share = (used: number, total: number) => `${sizeText(used)} of ${sizeText(total)}`;
+  return {
+    ...Object.fromEntries(
+      disks.map(({ path, used_bytes, total_bytes }) => [`disk ${path}`, share(used_bytes, total_bytes)]),
+    ),
+    memory: memory_bytes === undefined ? undefined : share(memory_bytes, memory_total_bytes),
+    processes,
+  };
 }
 
 /** What was not measured has no number: a 0 would be one. */

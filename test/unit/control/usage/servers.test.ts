@@ -1,10 +1,12 @@
 // Sampler and ledger of several servers over one store: each measures all sandboxes, and what each adds is counted once.
 import { describe, expect, it } from 'vitest';
+import { tellDays } from '../../../../src/control/usage/days.ts';
 import { Ledger } from '../../../../src/control/usage/ledger.ts';
 import { Sampler } from '../../../../src/control/usage/sampler.ts';
 import { UsageTotals } from '../../../../src/control/usage/totals.ts';
 import type { Reading } from '../../../../src/providers/reading.ts';
 import type { UsageConfig } from '../../../../src/schema/config-usage.ts';
+import { noAmounts } from '../../../../src/store/seam/usage.ts';
 import type { SandboxRecord } from '../../../../src/store/store.ts';
 import { FAKE_START, fakeClock, silentLogger } from '../../../support/fakes/ports.ts';
 import { memoryUsage } from '../../../support/memory-store/usage.ts';
@@ -41,6 +43,7 @@ function world(settings: Partial<UsageConfig> = {}) {
     const ledger = new Ledger({
       usage: usage.store,
       sampler,
+      publisher: { note: () => undefined, stored: async () => undefined },
       roles,
       config,
       clock,
@@ -142,5 +145,43 @@ describe('usage.enabled: false', () => {
     await clock.advance(2 * MINUTE);
     expect(sampler.get(row.id)).toBeUndefined();
     expect(isRead).toBe(false);
+  });
+});
+
+describe('tellDays', () => {
+  it('has one event for each owner of a day that became complete, once its last steps are written', async () => {
+    const day = Date.UTC(2026, 10, 22);
+    const hours = [0, 23, 24].map((hour) => day / 3_600_000 + hour);
+    const told: [string, string | undefined, unknown][] = [];
+    const deps = {
+      usage: {
+        rows: async ({ from, to }: { from: number; to: number }) => {
+          const found = hours.filter((hour) => hour >= from && hour < to);
+          const row = { hour: from, provider: '', template: '', sandboxes: 1 };
+          const amounts = { ...noAmounts(), cpu_us: found.length * 1_000_000 };
+          return found.length === 0 ? [] : ['ann', ''].map((owner_id) => ({ ...row, owner_id, amounts }));
+        },
+      },
+      publisher: {
+        note: (
+          type: string,
+          { owner_id }: { owner_id?: string | undefined },
+          data: Record<string, unknown>,
+        ) => void told.push([`${type} ${data.day}`, owner_id, data.cpu_seconds]),
+        stored: async () => {},
+      },
+    };
+    const midnight = day + 24 * 60 * MINUTE;
+    await tellDays(deps, midnight - MINUTE, midnight + MINUTE);
+    expect(told).toEqual([]);
+    await tellDays(deps, midnight + MINUTE, midnight + 11 * MINUTE);
+    await tellDays(deps, midnight + 11 * MINUTE, midnight + 12 * MINUTE);
+    expect(told).toEqual([
+      ['usage.day 2026-11-22', 'ann', 2],
+      ['usage.day 2026-11-22', undefined, 2],
+    ]);
+    // Also after an absence of days.
+    await tellDays(deps, midnight + 12 * MINUTE, midnight + 3 * 24 * 60 * MINUTE);
+    expect(told.slice(2).map(([name]) => name)).toEqual(['usage.day 2026-11-23', 'usage.day 2026-11-23']);
   });
 });
