@@ -48,6 +48,8 @@ const SCREENS = [
   ['../docs', 'API explorer', 'explorer'],
   ['no-such-screen', 'No such screen', 'not-found'],
 ] as const;
+/** Of Input.dispatchKeyEvent. */
+const CONTROL = 2;
 const TABS = ['Overview', 'Terminal', 'Files', 'Logs', 'Commands', 'Ports', 'Egress', 'Usage'];
 
 describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
@@ -146,6 +148,11 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
         const console = await enter({ size, dark });
         const found: string[] = [];
         const judge = async (where: string, file: string) => {
+          const isLoading = "document.querySelector('main .loading') !== null";
+          await until(
+            `${where} to be loaded`,
+            async () => !(await console.page.evaluate<boolean>(isLoading)),
+          );
           found.push(...(await console.axe()).map((one) => `${where}: ${one}`));
           const spread = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
           if ((await console.page.evaluate<number>(spread)) > 0) found.push(`${where} scrolls sideways`);
@@ -162,6 +169,14 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
         }
         await console.click('End sandbox');
         await judge('dialog', 'dialog');
+        await console.click('Cancel');
+        await console.key('k', CONTROL);
+        await console.shows('sandboxes of');
+        await judge('palette', 'palette');
+        await console.key('Escape');
+        await console.key('?');
+        await console.shows('Ctrl+K');
+        await judge('keys', 'keyboard');
         expect(found).toEqual([]);
         await clean(console);
       });
@@ -307,6 +322,24 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
       return now !== undefined && now !== first;
     });
     const second = (await focused<string>('dataset.key')) ?? '';
+    // The palette finds a sandbox by a part of its id, and gives the focus back when it is left.
+    await console.key('k', CONTROL);
+    await console.shows('sandboxes of');
+    await console.key('Escape');
+    await until('the row has the focus again', async () => (await focused<string>('dataset.key')) === second);
+    await console.key('k', CONTROL);
+    await console.type(ids[0]!.slice(3));
+    await until('it is found', async () => {
+      const options = "[...document.querySelectorAll('[role=option]')].map((e) => e.innerText)";
+      const [found, ...others] = await console.page.evaluate<string[]>(options);
+      return found?.includes(ids[0]!) && others.length === 0;
+    });
+    await console.key('Enter');
+    await console.shows('End sandbox');
+    expect(await console.page.evaluate("document.querySelector('h1').textContent")).toBe(ids[0]);
+    await console.page.evaluate('history.back()');
+    await console.shows('New sandbox');
+    await console.page.evaluate(`document.querySelector('[data-key="${second}"]').focus()`);
     await console.key('Enter');
     await console.shows('End sandbox');
     expect(await console.page.evaluate("document.querySelector('h1').textContent")).toBe(second);

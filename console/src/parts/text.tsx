@@ -55,7 +55,7 @@ export function Time({ at }: { at: string | undefined }): JSX.Element {
   const [unit, size] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? ['second', 1];
   return (
     <time dateTime={at} title={at}>
-      {relative.format(Math.round(seconds / size), unit)}
+      {Math.abs(seconds) < 1 ? 'now' : relative.format(Math.round(seconds / size), unit)}
     </time>
   );
 }
@@ -108,8 +108,25 @@ function textOf(name: string, value: unknown): ComponentChildren {
   if (value === null || value === '') return <span class="none">none</span>;
   if (Array.isArray(value) && value.every((one) => typeof one !== 'object'))
     return shown(value.join(', ')) || 'none';
+  if (isFlat(value))
+    return (
+      <ul class="plain">
+        {Object.entries(value).map(([key, one]) => (
+          <li key={key}>
+            <span class="hint">{shown(key.replaceAll('_', ' '))}</span> {shown(String(one))}
+          </li>
+        ))}
+      </ul>
+    );
   if (typeof value === 'object') return <pre>{shown2(JSON.stringify(value, null, 2))}</pre>;
   return shown(String(value));
+}
+
+/** An object of plain values, such as labels. */
+function isFlat(value: unknown): value is Record<string, string | number | boolean> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const values = Object.values(value);
+  return values.length > 0 && values.every((one) => ['string', 'number', 'boolean'].includes(typeof one));
 }
 
 /** The same for text of several lines. */

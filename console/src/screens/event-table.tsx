@@ -21,24 +21,50 @@ const COLUMNS: readonly Column<Event>[] = [
     value: ({ owner_id }) => owner_id,
     cell: ({ owner_id = '' }) => shown(owner_id),
   },
-  { id: 'actor', title: 'Actor', value: ({ actor }) => actor, cell: ({ actor = '' }) => shown(actor) },
+  {
+    id: 'actor',
+    title: 'Actor',
+    width: '10rem',
+    value: ({ actor }) => actor,
+    cell: ({ actor = '' }) => shown(actor),
+  },
   {
     id: 'data',
     title: 'Details',
     width: 'minmax(14rem, 3fr)',
     cell: ({ data }) => (
-      <span title={data && JSON.stringify(data, null, 2)}>{data ? shown(JSON.stringify(data)) : ''}</span>
+      <span title={data && JSON.stringify(data, null, 2)}>{data ? shown(factsText(data)) : ''}</span>
     ),
   },
 ];
 
+const factsText = (data: Record<string, unknown>) =>
+  Object.entries(data)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+
+/** What all rows of one sandbox share. */
+const SHARED = ['sandbox', 'owner'];
+const OWN = COLUMNS.filter(({ id }) => !SHARED.includes(id));
+
 export function EventTable({
   events,
   empty,
+  ofOne = false,
 }: {
   events: readonly Event[];
+  /** All are events of one sandbox. */
+  ofOne?: boolean;
   empty: ComponentChildren;
 }): JSX.Element {
   const rows = useMemo(() => events.toReversed(), [events]);
-  return <Table label="Events" rows={rows} columns={COLUMNS} keyOf={({ id }) => String(id)} empty={empty} />;
+  return (
+    <Table
+      label="Events"
+      rows={rows}
+      columns={ofOne ? OWN : COLUMNS}
+      keyOf={({ id }) => String(id)}
+      empty={empty}
+    />
+  );
 }

@@ -20,5 +20,5 @@ export function Timeline({ id }: { id: string }): JSX.Element {
       end();
     };
   }, [id]);
-  return <EventTable events={events} empty={<p>No event of this sandbox is stored.</p>} />;
+  return <EventTable ofOne events={events} empty={<p>No event of this sandbox is stored.</p>} />;
 }
