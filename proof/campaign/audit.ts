@@ -95,10 +95,67 @@ function changed(home: string, { given, quotas, templates }: Journal): string[] 
       ...deadlines,
       ...odd(quotas, 'SELECT max_sandboxes FROM owner_quotas WHERE owner_id = ?'),
       ...odd(templates, 'SELECT memory_mb FROM templates WHERE name = ?'),
+      ...miscounted(db),
     ];
   } finally {
     db.close();
   }
+}
+
+interface Use {
+  sandbox_id: string;
+  owner_id: string;
+  started_at: string;
+  metered_to: string;
+  use_ended: string | null;
+  ended_at: string | null;
+  settled: number;
+  sandbox_ms: number;
+  vcpu_ms: number;
+  vcpus: number;
+  cpu_us: number;
+}
+
+/** In the ledger of use, time is that between the stamps of the row to the millisecond, and hours add up to what sandboxes have. */
+function miscounted(db: Sqlite.Database): string[] {
+  const rows = db
+    .prepare<[], Use>(
+      'SELECT u.*, u.ended_at AS use_ended, s.ended_at FROM usage_sandboxes u JOIN sandboxes s ON s.id = u.sandbox_id',
+    )
+    .all();
+  const hours = db
+    .prepare<[], string>(
+      'SELECT owner_id FROM (SELECT owner_id, sandbox_ms, cpu_us, used_mb_ms FROM usage_sandboxes UNION ALL SELECT owner_id, -sandbox_ms, -cpu_us, -used_mb_ms FROM usage_hours) GROUP BY owner_id HAVING sum(sandbox_ms) <> 0 OR sum(cpu_us) <> 0 OR sum(used_mb_ms) <> 0',
+    )
+    .pluck()
+    .all();
+  return [
+    ...rows.flatMap(wrongUse),
+    ...hours.map((owner) => `the hours of ${owner} differ from its sandboxes`),
+  ];
+}
+
+function wrongUse(use: Use): string[] {
+  const {
+    sandbox_id: id,
+    started_at,
+    metered_to,
+    use_ended,
+    ended_at,
+    settled,
+    sandbox_ms,
+    vcpu_ms,
+    vcpus,
+  } = use;
+  const ms = Date.parse(metered_to) - Date.parse(started_at);
+  return [
+    ...(sandbox_ms === ms && vcpu_ms === ms * vcpus ? [] : [`${id} has ${sandbox_ms} ms of ${ms}`]),
+    ...(settled === 0 || metered_to === ended_at
+      ? []
+      : [`${id} is settled to ${metered_to}, and ended ${ended_at}`]),
+    ...(use_ended === ended_at ? [] : [`${id} ended ${ended_at}, in the ledger ${use_ended}`]),
+    ...(use.cpu_us >= 0 ? [] : [`${id} used ${use.cpu_us} us`]),
+  ];
 }
 
 function extra(ids: readonly string[], ledger: Ledger, running: number): string[] {
