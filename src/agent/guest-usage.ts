@@ -1,6 +1,6 @@
 // What a sandbox says of itself (`usage` in agent/PROTOCOL.md). Its length is bounded here: the guest can forge the answer.
 import { AgentFault } from './fault.ts';
-import type { GuestUsage } from './io.ts';
+import type { GuestFacts } from './guest-facts.ts';
 import type { Requests } from './requests.ts';
 import type { WireReader } from './wire.ts';
 
@@ -9,11 +9,11 @@ const KNOWS = { memory: 1, processes: 2, network: 4 };
 const MOST_DISKS = 3;
 const MOUNTS = ['/', '/workspace', '/tmp'];
 
-export function guestUsage(requests: Requests, signal?: AbortSignal): Promise<GuestUsage> {
+export function guestUsage(requests: Requests, signal?: AbortSignal): Promise<GuestFacts> {
   return requests.call('usage', readUsage, { deadlineMs: CALL_MS, signal });
 }
 
-function readUsage(reader: WireReader): GuestUsage {
+function readUsage(reader: WireReader): GuestFacts {
   const known = reader.u32();
   const [memory_bytes, memory_total_bytes] = [reader.u64(), reader.u64()];
   const processes = reader.u32();
@@ -29,7 +29,7 @@ function readUsage(reader: WireReader): GuestUsage {
   };
 }
 
-function diskOf(reader: WireReader): GuestUsage['disks'][number] {
+function diskOf(reader: WireReader): GuestFacts['disks'][number] {
   const path = reader.str();
   if (!MOUNTS.includes(path)) throw new AgentFault('a file system that was not asked for');
   return { path, used_bytes: reader.u64(), total_bytes: reader.u64() };

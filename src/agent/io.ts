@@ -4,6 +4,7 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { Hold } from '../domain/byte-ledger.ts';
 import type { FileInfo } from '../schema/file.ts';
+import type { GuestFacts } from './guest-facts.ts';
 import type { SeedOrder, SeedPart } from './seed.ts';
 
 export interface ExecSpec {
@@ -229,19 +230,6 @@ export interface SandboxGate {
   accept(signal?: AbortSignal): Promise<GateConnection>;
 }
 
-/** What a sandbox says of itself. It can say anything. */
-export interface GuestUsage {
-  /** The sandbox reads these of its kernel, which may be the host's. */
-  memory_bytes?: number;
-  memory_total_bytes?: number;
-  processes?: number;
-  /** Sums of all interfaces without the loopback. */
-  rx_bytes?: number;
-  tx_bytes?: number;
-  /** The file systems at `/`, `/workspace` and `/tmp`, each once. */
-  disks: { path: string; used_bytes: number; total_bytes: number }[];
-}
-
 export interface SandboxIo {
   /** Absent where an exec may have no `body`. */
   keepsKeys?: true;
@@ -262,7 +250,7 @@ export interface SandboxIo {
   console(options: { lines: number; follow: boolean }, signal?: AbortSignal): AsyncIterable<string>;
   ping(signal?: AbortSignal): Promise<void>;
   /** Absent where nothing of ours runs inside, for tenants of a pool, and with agents of earlier versions. */
-  usage?(signal?: AbortSignal): Promise<GuestUsage>;
+  usage?(signal?: AbortSignal): Promise<GuestFacts>;
   /**
    * Sets the time that is left, in ms, after which the sandbox ends by itself, also without a server; undefined: no end.
    * Replaces the earlier one. Resolves when it is in effect; rejects with `unavailable` within 3 s. Absent where nothing of

@@ -1,6 +1,7 @@
 // What sandboxes say of themselves: full file systems, and in virtual machines memory and network, which no host can count. A guest
 // can forge all of it, so it is shown where somebody looks at one sandbox, and never enters the ledger.
-import type { GuestUsage, SandboxIo } from '../../agent/io.ts';
+import type { GuestFacts } from '../../agent/guest-facts.ts';
+import type { SandboxIo } from '../../agent/io.ts';
 import type { Sessions } from '../../agent/sessions.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -20,14 +21,14 @@ export interface GuestDeps {
 
 export class Guests {
   readonly #deps: GuestDeps;
-  readonly #kept = new Map<string, { at: number; answer: Promise<GuestUsage | undefined> }>();
+  readonly #kept = new Map<string, { at: number; answer: Promise<GuestFacts | undefined> }>();
 
   constructor(deps: GuestDeps) {
     this.#deps = deps;
   }
 
   /** Undefined where nothing of ours runs inside, for a tenant of a pool, and if it does not answer within 2 s. Never throws. */
-  async of(row: SandboxRecord): Promise<GuestUsage | undefined> {
+  async of(row: SandboxRecord): Promise<GuestFacts | undefined> {
     if (row.state !== 'running' || row.vm_id !== undefined) return undefined;
     const now = this.#deps.clock.monotonic();
     const known = this.#kept.get(row.id);
@@ -43,7 +44,7 @@ export class Guests {
     return answer;
   }
 
-  async #ask(row: SandboxRecord): Promise<GuestUsage | undefined> {
+  async #ask(row: SandboxRecord): Promise<GuestFacts | undefined> {
     const { sessions, clock } = this.#deps;
     const error = () => new ServiceError('timeout', 'The sandbox did not say in time what it uses.');
     return withTimeout({ clock, ms: CALL_MS, error }, async (signal) => {
@@ -58,6 +59,6 @@ export class Guests {
 }
 
 /** A sandbox without its own kernel sees the memory and network of its host. */
-function trusted({ provider }: SandboxRecord, { disks, ...rest }: GuestUsage): GuestUsage {
+function trusted({ provider }: SandboxRecord, { disks, ...rest }: GuestFacts): GuestFacts {
   return provider === 'microvm' ? { ...rest, disks } : { disks };
 }
