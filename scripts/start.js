@@ -79,7 +79,19 @@ async function show({ address, database }) {
   }
   say('In another terminal, try:\n');
   for (const line of startHints(address)) say(`  ${line}`);
+  await sayWhereRegistriesAre(call);
   say('\nCtrl-C stops the server. Sandboxes keep running until their TTL ends.');
+}
+
+/** In a network with mirrors of packages the names of registries lead to private addresses, which policies refuse by default. */
+async function sayWhereRegistriesAre(call) {
+  const question = { egress: { allow: ['@packages'] }, host: 'pypi.org', port: 443 };
+  const [{ reason }] = await call('POST', '/egress/check', question).catch(() => [{}]);
+  if (reason !== 'address_private') return;
+  say(
+    '\nHere pypi.org leads to a private address, such as that of a mirror. To let --allow @packages reach it, start with:',
+  );
+  say('  SVC_EGRESS_PRIVATE_NAMES=@packages npm start');
 }
 
 /**

@@ -32,6 +32,7 @@ import { pax, tarArchive } from '../../test/support/tar.ts';
 import type { Outcome } from './campaign.ts';
 import type { Chance } from './chance.ts';
 import { EGRESS_FORMATS } from './egress-formats.ts';
+import { EGRESS_LINK_FORMATS } from './egress-link.ts';
 import { anyText, anyValue, damaged, mutated, pieces } from './hostile.ts';
 import { IMAGE_FORMATS } from './image-formats.ts';
 import { type Read, require, type Sample } from './reading.ts';
@@ -46,6 +47,7 @@ const FORMATS: Record<string, readonly [Sample, Read]> = {
   'tar of an image': [imageTar, readImageTar],
   ...IMAGE_FORMATS,
   ...EGRESS_FORMATS,
+  ...EGRESS_LINK_FORMATS,
   'frames of the engine': [engineFrames, readEngineFrames],
   'lines of the engine': [
     lines,

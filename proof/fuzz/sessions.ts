@@ -113,7 +113,7 @@ function opening(chance: Chance, id: string): string {
   const token = freshToken(WORKER_KEY, { worker_id: ID, aud: 'worker:rpc', jti: randomUUID(), now });
   const lines = [
     `GET /session/${chance.oneIn(8) ? 'sb-aaaaaaaaaaaa' : id} HTTP/1.1`,
-    ...['Host: w', 'Connection: Upgrade', 'Upgrade: svc-agent'],
+    ...['Host: w', 'Connection: Upgrade', `Upgrade: ${chance.pick(['svc-agent', 'svc-egress'])}`],
     ...[`X-Worker-ID: ${ID}`, `X-Worker-Token: ${token}`],
     `X-Worker-Lease: ${Buffer.from(JSON.stringify(lease)).toString('base64url')}`,
     `X-Svc-Runtime: userspace${chance.oneIn(8) ? '/other' : ''}`,

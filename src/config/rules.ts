@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { isAddressRange } from '../domain/address.ts';
 import { parseAddress } from '../domain/database-address.ts';
 import { parseDuration } from '../domain/duration.ts';
-import { checkPolicy, ruleOptions, serverLayer } from '../domain/egress/layers.ts';
+import { checkPolicy, privateNames, ruleOptions, serverLayer } from '../domain/egress/layers.ts';
 import { parseRules } from '../domain/egress/rule.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
@@ -95,6 +95,12 @@ const RULES: readonly Rule[] = [
     key: 'egress.allow_private',
     broken: ({ egress }) => !egress.allow_private.every(isAddressRange),
     words: 'egress.allow_private must hold addresses and CIDR blocks, such as 10.20.0.0/24 or fd00::/64',
+  },
+  {
+    key: 'egress.private_names',
+    broken: ({ egress }) => !reads(() => privateNames(egress)),
+    words:
+      'egress.private_names must hold names, *.name or groups of names, such as mirror.example.com or @packages',
   },
   {
     key: 'egress.groups',

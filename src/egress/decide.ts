@@ -1,7 +1,7 @@
 // Decides one target under one policy: the rules first, then the addresses that its name has.
 import { type EgressHost, egressHost } from '../domain/egress/host.ts';
 import { decideTarget, type EgressDecision, judgeAddress } from '../domain/egress/policy.ts';
-import { isOwnName } from '../domain/egress/rule.ts';
+import { coversPort, isOwnName } from '../domain/egress/rule.ts';
 import type { EgressCheck } from '../schema/egress.ts';
 import type { AppliedEgress } from './egress.ts';
 import { EgressRefusal, refusalOf, shown } from './refusal.ts';
@@ -30,9 +30,16 @@ export function allowTarget({ layers }: AppliedEgress, { host, port }: Wanted): 
 export type IsOwn = (address: string) => boolean;
 
 /** Judges an address of the target. Throws a refusal that names it. */
-export function allowAddress(policy: AppliedEgress, address: string, port: number, isOwn: IsOwn): void {
-  const { layers, isPermittedPrivate } = policy;
-  passed(judgeAddress(layers, address, port, { isPermittedPrivate, isOwn }), address);
+export function allowAddress(
+  policy: AppliedEgress,
+  address: string,
+  { host, port }: Wanted,
+  isOwn: IsOwn,
+): void {
+  const { layers, isPermittedPrivate, privateNames = [] } = policy;
+  const isPrivate = privateNames.some((rule) => rule.matches(host) && coversPort(rule, port));
+  const facts = { isPermittedPrivate, isOwn, privateName: isPrivate ? host : undefined };
+  passed(judgeAddress(layers, address, port, facts), address);
 }
 
 function passed(decision: EgressDecision, address?: string): EgressDecision {
@@ -48,13 +55,13 @@ function passed(decision: EgressDecision, address?: string): EgressDecision {
 export function allowedAddresses(
   policy: AppliedEgress,
   addresses: readonly string[],
-  port: number,
+  wanted: Wanted,
   isOwn: IsOwn,
 ): string[] {
   let first: EgressRefusal | undefined;
   const allowed = addresses.filter((address) => {
     try {
-      allowAddress(policy, address, port, isOwn);
+      allowAddress(policy, address, wanted, isOwn);
       return true;
     } catch (error) {
       first ??= refusalOf(error);
@@ -78,9 +85,9 @@ export async function decide(
   wanted: Wanted,
 ): Promise<{ decision: EgressDecision; addresses: string[] }> {
   const decision = allowTarget(policy, wanted);
-  const { host, port } = wanted;
+  const { host } = wanted;
   const found = host.kind === 'name' ? await addresses(host.name) : [host.address];
-  return { decision, addresses: allowedAddresses(policy, found, port, isOwn) };
+  return { decision, addresses: allowedAddresses(policy, found, wanted, isOwn) };
 }
 
 /** What a connection would get, as an answer. Never rejects. */

@@ -160,18 +160,17 @@ export class OpenGate implements EgressGate, FrontGate {
 
   /** Decides and connects, for `client`. Rejects with a refusal, which has been logged. */
   async open(ask: Ask, client: Duplex): Promise<Opened> {
-    const opened = await this.openEarly(ask, client, false);
+    const opened = await this.openEarly(ask, client);
     this.#allowed(opened.passage);
     return opened;
   }
 
   /** The same for a request that is still to come: `again` begins it. */
-  async openEarly(ask: Ask, client: Duplex, isEarly = true): Promise<Opened> {
+  async openEarly(ask: Ask, client: Duplex, began?: (passage: Passage) => void): Promise<Opened> {
     const leaving: (() => void)[] = [];
-    const leave = () => {
-      for (const each of leaving) each();
-    };
-    const passage = this.#passage(ask, client, { leave, isEarly });
+    const leave = () => void leaving.map((each) => each());
+    const passage = this.#passage(ask, client, { leave, isEarly: began !== undefined });
+    began?.(passage);
     try {
       const wanted = passage.target();
       allowTarget(this.#policy, wanted);
@@ -264,6 +263,7 @@ export class OpenGate implements EgressGate, FrontGate {
         this.#passages.delete(passage);
         if (!isSilent) this.#ended(passage);
       },
+      failed: () => this.#ended(passage),
     });
     this.#passages.add(passage);
     return passage;

@@ -86,7 +86,7 @@ const EARLY_MS = 1000;
 /** Rejects with a refusal, which has been logged. */
 async function lineFor({ client, visit, clock, kept }: Exchange, route: HttpRoute): Promise<Line> {
   const { gate } = visit;
-  const known = route.isTls ? await kept.take(lineKey(route.host, route.ask.port)) : undefined;
+  const known = route.isTls ? await kept.take(lineKey(route.host, route.ask.port), route.ask) : undefined;
   if (known && (known.isReused || clock.monotonic() - known.openedAt < EARLY_MS)) {
     try {
       gate.again(known.opened.passage, route.ask);

@@ -1,6 +1,7 @@
 // The connection to a target that a program's connection used last, or that is opened for its first request: open for its next one. It
 // is never shared: one program's connection has one.
 import type { Duplex } from 'node:stream';
+import type { Ask } from './passage.ts';
 import type { Opened } from './tunnel.ts';
 
 /** A connection to a target, with TLS where the route has it. */
@@ -20,6 +21,8 @@ export const lineKey = (host: string, port: number): string => `${host}:${port}`
 export interface EarlyLine {
   readonly key: string;
   readonly line: Promise<Line>;
+  /** Which request it is for, so that its failure is logged with it. */
+  asked(request: Ask): void;
 }
 
 export const closeLine = ({ opened, stream }: Line): void => {
@@ -47,10 +50,13 @@ export class KeptLine {
    * Undefined where there is none for `key`; one for another target is closed. Rejects with the refusal of the one that was opened
    * for `key`.
    */
-  async take(key: string): Promise<Line | undefined> {
+  async take(key: string, request: Ask): Promise<Line | undefined> {
     const early = this.#early;
     this.#early = undefined;
-    if (early?.key === key) return early.line;
+    if (early?.key === key) {
+      early.asked(request);
+      return early.line;
+    }
     early?.line.then(closeLine, () => undefined);
     return this.#taken(key);
   }

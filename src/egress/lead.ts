@@ -7,7 +7,7 @@ import { textOf, wantedOf } from './decide.ts';
 import type { AppliedEgress, EgressAuthority } from './egress.ts';
 import { endTls } from './intercept.ts';
 import { closeLine, type Line, lineKey } from './kept-line.ts';
-import type { Ask } from './passage.ts';
+import type { Ask, Passage } from './passage.ts';
 import { secure } from './secure.ts';
 import { tunnel } from './tunnel.ts';
 import type { FrontGate, HttpReader, Visit } from './visit.ts';
@@ -56,7 +56,11 @@ async function intercept(
 ): Promise<void> {
   const { gate } = visit;
   const host = hostOf(ask);
-  const line = openEarly(client, host, { ask, gate, clock });
+  let passage: Passage | undefined;
+  const began = (early: Passage) => {
+    passage = early;
+  };
+  const line = openEarly(client, host, { ask, gate, clock, began });
   // Whoever takes the line gets its refusal.
   line.catch(() => undefined);
   try {
@@ -64,6 +68,7 @@ async function intercept(
     http.serve(inside, { ...visit, fixed: { ...ask, isTls: true } }, firstMs, {
       key: lineKey(host, ask.port),
       line,
+      asked: (request) => passage?.asked(request),
     });
   } catch (error) {
     line.then(closeLine, () => undefined);
@@ -75,9 +80,9 @@ async function intercept(
 async function openEarly(
   client: Duplex,
   host: string,
-  { ask, gate, clock }: { ask: Ask; gate: FrontGate; clock: Clock },
+  { ask, gate, clock, began }: { ask: Ask; gate: FrontGate; clock: Clock; began(passage: Passage): void },
 ): Promise<Line> {
-  const opened = await gate.openEarly(ask, client);
+  const opened = await gate.openEarly(ask, client, began);
   const stream = await secure(opened, host, gate, clock);
   return { opened, stream, isReused: false, openedAt: clock.monotonic() };
 }

@@ -37,6 +37,8 @@ export interface PassageDeps {
   readonly isEarly?: boolean | undefined;
   /** Once, when it is over; `isSilent`: no request was running, and nothing failed while the program was there. */
   ended(passage: Passage, isSilent: boolean): void;
+  /** After a silent end: it had failed before its request came, and that has come now, or never will. */
+  failed(passage: Passage): void;
 }
 
 export class Passage {
@@ -58,12 +60,17 @@ export class Passage {
   #upstream: Upstream | undefined;
   #watch: Watch | undefined;
   #isEnded = false;
+  /** The request that it was opened for is known. */
+  #isAsked: boolean;
+  /** It failed, and its line waits for the request. */
+  #isHeld = false;
 
   constructor(ask: Ask, client: Duplex, deps: PassageDeps) {
     this.ask = ask;
     this.#client = client;
     this.#deps = deps;
     this.#isBetween = deps.isEarly === true;
+    this.#isAsked = !this.#isBetween;
     this.#startedAt = deps.clock.monotonic();
     this.#verdict = { reason: 'unreachable' };
     client.once('close', this.#gone);
@@ -140,6 +147,13 @@ export class Passage {
     this.#isBetween = false;
   }
 
+  /** The request that it was opened for has come: a failure is logged with it. */
+  asked(ask: Ask): void {
+    this.ask = ask;
+    this.#isAsked = true;
+    this.#settle();
+  }
+
   /** Cuts it unless the policy allows all of it. */
   review(policy: AppliedEgress): void {
     try {
@@ -214,7 +228,8 @@ export class Passage {
   /** Throws what the policy refuses. */
   #judged(policy: AppliedEgress): EgressDecision {
     const decisions = this.#wanted.map((wanted) => allowTarget(policy, wanted));
-    if (this.#address !== undefined) allowAddress(policy, this.#address, this.ask.port, this.#deps.isOwn);
+    const [first] = this.#wanted;
+    if (this.#address !== undefined && first) allowAddress(policy, this.#address, first, this.#deps.isOwn);
     return decisions[0] as EgressDecision;
   }
 
@@ -237,6 +252,14 @@ export class Passage {
     this.#watch?.stop();
     this.#client.off('close', this.#gone);
     const isFailure = decisionOf(this.#verdict.reason) !== 'allowed' && !this.#client.destroyed;
-    this.#deps.ended(this, this.#isBetween && !isFailure);
+    this.#isHeld = isFailure && !this.#isAsked;
+    if (this.#isHeld) this.#client.once('close', () => this.#settle());
+    this.#deps.ended(this, this.#isHeld || (this.#isBetween && !isFailure));
+  }
+
+  #settle(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#deps.failed(this);
   }
 }

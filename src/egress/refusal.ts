@@ -47,7 +47,7 @@ const OUTCOMES: Record<Exclude<EgressReason, 'rule_allow' | 'default_allow'>, Ou
   rule_deny: denied('is refused by a rule of the egress policy of this sandbox.'),
   not_allowed: denied(BY_POLICY),
   port_not_allowed: denied('is a port that the egress policy of this sandbox does not allow.'),
-  address_private: denied(NOT_REACHABLE),
+  address_private: denied('leads to a private address, which the operator has not opened to sandboxes.'),
   address_loopback: denied(NOT_REACHABLE),
   address_link_local: denied(NOT_REACHABLE),
   address_metadata: denied(NOT_REACHABLE),

@@ -12,8 +12,11 @@ export interface FrontGate {
   readonly policy: AppliedEgress;
   /** Decides and connects. Rejects with a refusal, which has been logged. */
   open(ask: Ask, client: Duplex): Promise<Opened>;
-  /** The same for a request that is still to come, which `again` begins. Nothing is logged unless it fails. */
-  openEarly(ask: Ask, client: Duplex): Promise<Opened>;
+  /**
+   * The same for a request that is still to come, which `again` begins. Nothing is logged unless it fails: then with the request, once
+   * `asked` of the passage says which. `began` is called before anything else.
+   */
+  openEarly(ask: Ask, client: Duplex, began: (passage: Passage) => void): Promise<Opened>;
   /** Decides a further request on an open connection, and counts it. Throws a refusal. */
   again(passage: Passage, ask: Ask): void;
   /** Decides without connecting. Rejects with a refusal, which has been logged. */

@@ -28,6 +28,10 @@ export const EgressConfig = section(
       'CIDR blocks of private addresses that rules by address may allow, for example 10.20.0.0/24.',
       { maxLength: 64 },
     ),
+    private_names: strings(
+      'Names, *.name or @groups of names that rules by name may reach at private addresses, such as mirrors of packages. The name service of this network then decides where they lead.',
+      { maxLength: 300 },
+    ),
     allow_wide_rules: flag(false, 'Accept rules that cover a top-level domain, such as *.com.'),
     groups: Type.Record(
       Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$' }),

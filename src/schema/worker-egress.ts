@@ -19,8 +19,10 @@ export const EGRESS_PROTOCOL = 'svc-egress';
 /** The longest line, without its end: all layers with as many rules as they may have. */
 export const EGRESS_LINE_BYTES = 2 * 1024 * 1024;
 export const EGRESS_STRUCTURE = { depth: 12, tokens: 40_000 };
-/** How often a worker reports the state of a gate at least, in ms. */
+/** How often each side shows at least that it is there, in ms: the worker by a report, the control plane by a beat. */
 export const EGRESS_REPORT_MS = 10_000;
+/** A side that shows nothing for so long is frozen, or cut off. In ms. */
+export const EGRESS_SILENT_MS = 3 * EGRESS_REPORT_MS;
 
 const texts = (maxItems: number) => Type.Array(Type.String({ maxLength: 16_384 }), { maxItems });
 const closed = { additionalProperties: false };
@@ -60,6 +62,7 @@ export const EgressOrder = Type.Object(
         allow: texts(10_000),
         deny: texts(10_000),
         allow_private: texts(1000),
+        private_names: Type.Optional(texts(1000)),
         allow_wide_rules: Type.Boolean(),
         groups: Type.Record(Type.String(), Type.String({ maxLength: 16_384 })),
       },
@@ -97,6 +100,8 @@ const Report = Type.Object({
   added: Type.Optional(Counters),
   missing: Type.Array(Type.Integer(), { maxItems: 64 }),
   intercepts: Type.Boolean(),
+  /** Orders that were applied. */
+  orders: Type.Optional(number),
 });
 export type EgressReport = Static<typeof Report>;
 
@@ -110,6 +115,15 @@ export const EgressCall = Type.Object({
   id: number,
   /** Opens the gate, or changes its policy; answered once forbidden connections are closed. */
   apply: Type.Optional(EgressOrder),
+  /**
+   * The `orders` of a report that is older than what the order was made from. The order is applied only while that many were:
+   * another control plane may have sent a newer one.
+   */
+  after: Type.Optional(number),
+  /**
+   * Sent every 10 s. A worker that got one ends the link after 30 s without a call: one side of a connection can vanish without a sign.
+   */
+  beat: Type.Optional(Type.Boolean()),
   check: Type.Optional(Type.Object({ host: Type.String({ maxLength: 256 }), port: Type.Integer() })),
   log: Type.Optional(Type.Object(query)),
   /** Whether new lines of the decision log are sent from now on. */
@@ -123,6 +137,8 @@ export const EgressAnswer = Type.Object({
     Type.Object({ code: Type.Enum([...ERROR_CODES]), message: Type.String({ maxLength: 4096 }) }),
   ),
   report: Type.Optional(Report),
+  /** The order was not applied: more were than it names in `after`. */
+  outrun: Type.Optional(Type.Boolean()),
   check: Type.Optional(nameless(EgressCheck)),
   log: Type.Optional(Type.Array(nameless(EgressLogLine), { maxItems: 1000 })),
   line: Type.Optional(nameless(EgressLogLine)),

@@ -9,6 +9,7 @@ import { validator } from '../schema/validator.ts';
 import {
   EGRESS_LINE_BYTES,
   EGRESS_REPORT_MS,
+  EGRESS_SILENT_MS,
   EGRESS_STRUCTURE,
   type EgressAnswer,
   EgressCall,
@@ -66,6 +67,7 @@ class ServedLink implements EgressReader {
   #applied: Promise<unknown> = Promise.resolve();
   #leave: () => void = () => undefined;
   #timer: Timer | undefined;
+  #silence: Timer | undefined;
   #isOver = false;
 
   constructor(stream: Duplex, sandbox: WorkerSandbox, deps: EgressLinkDeps) {
@@ -82,6 +84,7 @@ class ServedLink implements EgressReader {
     this.#join();
     this.#report();
     for await (const call of jsonLines(this.#stream, FORMAT)) {
+      this.#heard(call);
       const answering = this.#answer(call).finally(() => this.#running.delete(answering));
       this.#running.add(answering);
       if (this.#running.size >= AT_ONCE) await Promise.race(this.#running);
@@ -98,6 +101,7 @@ class ServedLink implements EgressReader {
   end(): void {
     this.#isOver = true;
     this.#timer?.cancel();
+    this.#silence?.cancel();
     this.#following?.abort();
     this.#leave();
     this.#stream.destroy();
@@ -107,6 +111,13 @@ class ServedLink implements EgressReader {
     // A link that ended meanwhile would stay the newest reader.
     if (this.#isOver || this.#stream.destroyed) return;
     this.#leave = this.#deps.egress.read(this.#id, this);
+  }
+
+  /** Control planes of an earlier version send no beats. */
+  #heard({ beat = false }: EgressCall): void {
+    if (!beat && !this.#silence) return;
+    this.#silence?.cancel();
+    this.#silence = this.#deps.clock.after(EGRESS_SILENT_MS, () => this.end());
   }
 
   #report(): void {
@@ -127,11 +138,12 @@ class ServedLink implements EgressReader {
     }
   }
 
-  async #perform({ apply, check, log, follow }: Omit<EgressCall, 'id'>): Promise<EgressAnswer> {
+  async #perform({ apply, after, check, log, follow }: Omit<EgressCall, 'id'>): Promise<EgressAnswer> {
     const { egress } = this.#deps;
     if (apply) {
-      await this.#apply(apply);
+      const isApplied = await this.#apply(apply, after);
       this.#join();
+      return isApplied ? {} : { outrun: true };
     }
     if (check) return { check: await egress.gate(this.#id).check(check.host, check.port) };
     if (log) return { log: egress.gate(this.#id).log(log) };
@@ -139,10 +151,10 @@ class ServedLink implements EgressReader {
     return {};
   }
 
-  #apply(order: NonNullable<EgressCall['apply']>): Promise<void> {
+  #apply(order: NonNullable<EgressCall['apply']>, after: number | undefined): Promise<boolean> {
     const next = () => {
       if (this.#stream.destroyed) throw new ServiceError('unavailable', 'The link has ended.');
-      return this.#deps.egress.apply(this.#sandbox, order);
+      return this.#deps.egress.apply(this.#sandbox, order, after);
     };
     const applied = this.#applied.then(next, next);
     this.#applied = applied.catch(() => undefined);

@@ -9,8 +9,6 @@ import type { HeartbeatAnswer } from './control-link.ts';
 import { unaborted, type WorkerParts } from './worker-parts.ts';
 
 const DEADLINE_MS = 10_000;
-/** Kinds whose policies are proven on workers; the others answer 501. */
-const EGRESS_KINDS: readonly string[] = ['userspace'];
 const FIRST_RETRY_MS = 1_000;
 const JITTER = 0.2;
 /** How long a heartbeat waits for the first try of a gate. */
@@ -140,7 +138,7 @@ async function egressOf(
   { holdsEgress = false, sessionsAllowed, clock }: HeartbeatParts,
 ): Promise<string[]> {
   if (!holdsEgress || !sessionsAllowed) return [];
-  const able = providers.filter(({ kind, hasEgress }) => hasEgress === true && EGRESS_KINDS.includes(kind));
+  const able = providers.filter(({ hasEgress }) => hasEgress === true);
   const lists = await Promise.all(
     able.map(async ({ kind, gateRefusal }) => {
       const refusal = gateRefusal?.(unaborted()).catch(String) ?? Promise.resolve('none');

@@ -36,6 +36,8 @@ interface Entry {
   readonly id: string;
   readonly gate: EgressGate;
   order: EgressOrder;
+  /** How many were applied. */
+  orders: number;
   authority?: EgressAuthority | undefined;
   /** Pending or settled while the ports are served. */
   serving?: Promise<void> | undefined;
@@ -60,16 +62,21 @@ export class WorkerEgress {
 
   /**
    * Opens the gate of a running sandbox, or changes its policy. Resolves when forbidden connections are closed and programs can
-   * connect. Throws `bad_request` for an order that cannot be read, and as the session does; the order before then stays.
+   * connect; with false, and without a change, when other orders than the first `after` were applied. Throws `bad_request` for
+   * an order that cannot be read, and as the session does; the order before then stays.
    */
-  async apply({ record }: WorkerSandbox, order: EgressOrder): Promise<void> {
+  async apply({ record }: WorkerSandbox, order: EgressOrder, after?: number): Promise<boolean> {
     const policy = appliedPolicy(order, this.#deps.own);
     const { sandbox_id: id } = record;
-    const entry = this.#entries.get(id) ?? this.#enter(id, order);
+    const known = this.#entries.get(id);
+    if (after !== undefined && after !== (known?.orders ?? 0)) return false;
+    const entry = known ?? this.#enter(id, order);
     entry.order = order;
+    entry.orders += 1;
     this.#conceal(entry);
     await entry.gate.change({ ...policy, authority: entry.authority });
     await this.#served(entry);
+    return true;
   }
 
   /** Throws `unavailable` while no order has come. */
@@ -96,7 +103,8 @@ export class WorkerEgress {
     if (!entry) return undefined;
     const { counters, missing } = entry.gate;
     const intercepts = entry.authority !== undefined;
-    const report = { counters: { ...counters }, missing: [...missing], intercepts };
+    const { orders } = entry;
+    const report = { counters: { ...counters }, missing: [...missing], intercepts, orders };
     if (this.#newest(id) !== reader) return report;
     const added = difference(counters, entry.counted);
     entry.counted = { ...counters };
@@ -136,7 +144,7 @@ export class WorkerEgress {
     const { egress, own } = this.#deps;
     const gate = egress.open(id, appliedPolicy(order, own));
     const counted = { ...gate.counters };
-    const entry = { id, gate, order, concealed: [], counted, isClosed: false };
+    const entry = { id, gate, order, orders: 0, concealed: [], counted, isClosed: false };
     this.#entries.set(id, entry);
     return entry;
   }

@@ -156,9 +156,17 @@ describe('a link is refused', () => {
     ['with an expectation', () => ({ Expect: 'tea' }), 417, 'bad_request'],
   ];
 
-  it.each(refusals)('%s', async (_, over, status, code) => {
-    expect(await refusal(opening(over()))).toMatchObject({ status, code });
-    expect([attached, relayed]).toEqual([0, []]);
+  describe.each(['svc-agent', 'svc-egress'])('of %s', (Upgrade) => {
+    it.each(refusals)('%s', async (_, over, status, code) => {
+      expect(await refusal(opening({ Upgrade, ...over() }))).toMatchObject({ status, code });
+      expect([attached, relayed]).toEqual([0, []]);
+    });
+  });
+
+  it('about outgoing connections where egress is switched off, once the caller is known', async () => {
+    const Upgrade = 'svc-egress';
+    expect(await refusal(opening({ Upgrade }))).toMatchObject({ status: 501, code: 'not_implemented' });
+    expect(await refusal(opening({ Upgrade, 'X-Worker-Token': 'x' }))).toMatchObject({ status: 401 });
   });
 
   it.each(['x-worker-token', 'x-worker-lease', 'x-worker-id'])('with %s twice', async (name) => {

@@ -1,89 +1,21 @@
 // Outgoing connections of sandboxes on workers. The worker has a network around it in which every address answers, and the
 // servers do not: what is reached, the worker has dialed.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { EgressLogLine, EgressStatus } from '../../src/schema/egress.ts';
-import { endRuntimes } from '../support/checks/leftovers.ts';
-import { type EgressNetwork, egressKey, egressNetwork } from '../support/hosts/egress-network.ts';
+import type { EgressNetwork } from '../support/hosts/egress-network.ts';
 import { describeWith } from '../support/requires.ts';
-import { type Api, api } from '../support/servers/api.ts';
-import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
-import { workerEnv } from '../support/servers/worker-beside.ts';
+import type { Api } from '../support/servers/api.ts';
+import { ADMIN, EgressWorker } from '../support/servers/egress-worker.ts';
 import { until } from '../support/until.ts';
 
 const PUBLIC = '93.184.216.34';
 const SECRET = 'sk-worker-0123456789abcdef0123';
-const ADMIN = { 'x-admin-api-key': `${egressKey['x-api-key']}-admin` };
-const WORKER = { SVC_AUTH_WORKER_TOKEN: 'the secret of a worker elsewhere, not to be shared' };
 
-const body = (mode: 'gate' | 'proxy', env: () => Record<string, string>) => () => {
+const body = (mode: 'gate' | 'proxy', env: Record<string, string>) => () => {
+  const world = new EgressWorker(env);
   let net: EgressNetwork;
-  let server: TestServer;
-  let worker: ChildProcess;
-  let workerLog = '';
   let client: Api;
-  let folder: string;
 
-  const start = async (home?: string) => {
-    const own = {
-      SVC_SERVER_HOST: net.gateway,
-      SVC_SERVER_PORT: home === undefined ? '0' : new URL(server.url).port,
-      SVC_SECRETS_KEY: 'a key for stored secrets, equal on all servers',
-      SVC_WORKER_HEARTBEAT_INTERVAL: '1s',
-      ...WORKER,
-    };
-    const { SVC_EGRESS_RESOLVER: _, ...launch } = net.launch.env;
-    server = await startServer({
-      env: { ...launch, ...env(), ...own },
-      onWorker: false,
-      ...(home !== undefined && { home }),
-    });
-    client = api(server.url, egressKey);
-    await client.call('POST', '/admin/workers/local/drain', { drain: true }, ADMIN);
-  };
-  const known = async () =>
-    (
-      await client.call<{ id: string; last_heartbeat: string; capabilities: string[] }[]>(
-        'GET',
-        '/workers',
-        undefined,
-        ADMIN,
-      )
-    ).body;
-  const startWorker = async () => {
-    const since = Date.now();
-    const own = {
-      ...workerEnv(server.env, folder),
-      ...WORKER,
-      SVC_EGRESS_RESOLVER: net.launch.env.SVC_EGRESS_RESOLVER as string,
-      NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
-    };
-    const url = server.replicas?.[0]?.url ?? server.url;
-    const args = ['worker', '--id', 'far', '--control-plane', url, '--listen', `${net.address}:0`];
-    worker = spawn('nsenter', [...net.inside, process.execPath, cli, ...args], {
-      cwd: folder,
-      env: own,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    worker.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      workerLog += text;
-    });
-    await until(
-      'the worker is heard',
-      async () =>
-        (await known()).some(({ id, last_heartbeat }) => id === 'far' && Date.parse(last_heartbeat) > since),
-      60_000,
-    ).catch((error: unknown) => {
-      throw new Error(`${String(error)}; its log ends:\n${workerLog.slice(-2000)}`);
-    });
-  };
-  const killed = (child: ChildProcess) =>
-    new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
-      child.kill('SIGKILL');
-    });
   const fetched = (id: string, url: string) => client.sh(id, `curl -sS -m 20 ${url}`);
   const log = async (id: string) =>
     (await client.call<EgressLogLine[]>('GET', `/sandboxes/${id}/egress/log?limit=1000`)).body;
@@ -91,31 +23,21 @@ const body = (mode: 'gate' | 'proxy', env: () => Record<string, string>) => () =
     (await client.call<EgressStatus>('GET', `/sandboxes/${id}/egress`)).body;
 
   beforeAll(async () => {
-    net = await egressNetwork(cli, () => ({
+    await world.start(() => ({
       'api.example.com': [PUBLIC],
       'other.example.com': ['93.184.216.35'],
       'both.example.com': ['127.0.0.1', '10.0.0.5'],
+      'mirror.example.com': ['10.0.0.80'],
+      'evil.example.com': ['169.254.169.254', '127.0.0.1'],
     }));
-    await start();
-    folder = join(server.home, 'far');
-    mkdirSync(folder);
-    writeFileSync(join(folder, 'ca.pem'), net.ca);
-    await startWorker();
+    ({ net, client } = world);
     const credential = { hosts: ['api.example.com'], format: 'Bearer {value}', owners: ['*'], value: SECRET };
     const put = await client.call('PUT', '/admin/egress/credentials/api-key', credential, ADMIN);
     expect(put.status).toBe(200);
   }, 240_000);
   beforeEach(() => net.clear());
   afterAll(async () => {
-    try {
-      if (worker) await killed(worker);
-      expect(await server?.stop()).toBe(0);
-    } finally {
-      const instance = /"instance":"([0-9a-f-]{36})"/.exec(workerLog)?.[1]?.replaceAll('-', '').slice(0, 12);
-      if (instance) endRuntimes(instance);
-      if (server) removeHome(server.home);
-      net?.remove();
-    }
+    expect(await world.end()).toBe(0);
   }, 240_000);
 
   it('reaches what the policy allows, from the worker, and nothing else', async () => {
@@ -143,6 +65,25 @@ const body = (mode: 'gate' | 'proxy', env: () => Record<string, string>) => () =
       return (await events.text()).includes('other.example.com');
     });
     await client.destroy(id);
+  });
+
+  it('reaches private addresses of names that the operator named, and nothing else by them', async () => {
+    const hosts = ['mirror', 'evil', 'both'].map((name) => `${name}.example.com`);
+    const { id } = await client.spawn({ egress: { allow: hosts } });
+    const all = hosts.map((host) => `http://${host}/hello.txt`).join(' ');
+    const { stdout } = await fetched(id, all);
+    expect(stdout).toMatch(/^hello\n.*evil.example.com.*both.example.com/s);
+    expect(net.reached()).toEqual(['outside 10.0.0.80:80']);
+    expect((await log(id)).map(({ host, reason, address }) => [host, reason, address])).toEqual([
+      [hosts[0], 'rule_allow', '10.0.0.80'],
+      [hosts[1], 'address_metadata', '169.254.169.254'],
+      [hosts[2], 'address_loopback', '127.0.0.1'],
+    ]);
+    await client.destroy(id);
+    const open = await client.spawn({ egress: { default: 'allow' } });
+    expect((await fetched(open.id, 'http://mirror.example.com/')).stdout).toContain('mirror.example.com');
+    expect(net.reached()).toEqual(['outside 10.0.0.80:80']);
+    await client.destroy(open.id);
   });
 
   it('changes while it runs: open connections end before the answer', async () => {
@@ -180,8 +121,8 @@ const body = (mode: 'gate' | 'proxy', env: () => Record<string, string>) => () =
       "env; cat /proc/[0-9]*/environ; grep -rs 'sk-worker[-]' /tmp /etc /.svc-trust | head; true",
     );
     expect(JSON.stringify(seen)).not.toContain(SECRET);
-    expect([workerLog.includes(SECRET), server.log().includes(SECRET)]).toEqual([false, false]);
-    expect(workerLog).not.toContain('PRIVATE KEY');
+    expect([world.log.includes(SECRET), world.server.log().includes(SECRET)]).toEqual([false, false]);
+    expect(world.log).not.toContain('PRIVATE KEY');
     await client.call(
       'PUT',
       '/admin/egress/credentials/api-key',
@@ -204,10 +145,11 @@ const body = (mode: 'gate' | 'proxy', env: () => Record<string, string>) => () =
       'setsid sh -c "while :; do curl -sS -m 5 http://api.example.com/hello.txt http://other.example.com/hello.txt; sleep 0.1; done" >/dev/null 2>&1 </dev/null &',
     );
     await until('a request', () => net.requests().length > 0);
-    await server.kill();
+    await world.server.kill();
     net.clear();
     await until('a request without a server', () => net.requests().length > 1, 30_000);
-    await start(server.home);
+    await world.startServer();
+    ({ client } = world);
     await until('the log over a new link', async () => (await status(id)).is_open, 30_000);
     expect((await log(id)).length).toBeGreaterThan(0);
     const changed = await client.call('PUT', `/sandboxes/${id}/egress`, { allow: ['other.example.com'] });
@@ -219,9 +161,9 @@ const body = (mode: 'gate' | 'proxy', env: () => Record<string, string>) => () =
     const { body } = await client.raw(`/sandboxes/${id}/egress/log?follow=true`, { signal: left.signal });
     const reader = body!.getReader();
     await reader.read();
-    await killed(worker);
+    await world.killWorker();
     net.clear();
-    await startWorker();
+    await world.startWorker();
     await until('a request after the start of the worker', () => net.requests().length > 1, 60_000);
     // Whoever follows the log hears of it again.
     await reader.read();
@@ -238,5 +180,8 @@ const body = (mode: 'gate' | 'proxy', env: () => Record<string, string>) => () =
 describeWith(
   ['root', 'unshare', 'python3', 'openssl'],
   'egress of userspace sandboxes on a worker',
-  body('gate', () => ({ SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare' })),
+  body('gate', {
+    SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare',
+    SVC_EGRESS_PRIVATE_NAMES: 'mirror.example.com,evil.example.com',
+  }),
 );

@@ -213,11 +213,25 @@ async function* followed(
   clock: Clock,
   signal: AbortSignal,
 ): AsyncGenerator<EgressLogLine | undefined> {
-  const kept = await gate.log({ limit, ...(decision && { decision }) });
-  const news = lines(gate.follow(signal));
-  yield* kept;
-  for await (const line of orSilence(news, clock))
-    if (line === undefined || decision === undefined || line.decision === decision) yield line;
+  const over = new AbortController();
+  // First, so that none is missed. Lines of the meantime come by both.
+  const news = lines(gate.follow(AbortSignal.any([signal, over.signal])));
+  const isMeant = (line: EgressLogLine) => decision === undefined || line.decision === decision;
+  try {
+    const kept = await gate.log({ limit: ALL_LINES });
+    const twice = new Set(kept.map((line) => JSON.stringify(line)));
+    yield* kept.filter(isMeant).slice(-limit);
+    for await (const line of orSilence(news, clock)) {
+      if (line === undefined) yield line;
+      else if (twice.has(JSON.stringify(line))) continue;
+      else {
+        twice.clear();
+        if (isMeant(line)) yield line;
+      }
+    }
+  } finally {
+    over.abort();
+  }
 }
 
 async function* lines(news: AsyncIterable<EgressLogLine>): AsyncGenerator<EgressLogLine> {

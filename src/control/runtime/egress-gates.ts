@@ -205,25 +205,33 @@ export class EgressGates {
     }
   }
 
-  async #send(entry: Entry, order: EgressOrder): Promise<void> {
-    if (entry.isClosed) return;
+  /** False: an order of another server came first. */
+  async #send(entry: Entry, order: EgressOrder, after?: number): Promise<boolean> {
+    if (entry.isClosed) return true;
     conceal(entry, order, this.#deps);
-    await entry.held.apply(order);
+    return entry.held.apply(order, after);
   }
 
-  /** Other servers change the policy of a sandbox of a worker, too, so a second look at the store follows. */
+  /** Other servers also change the policy of a sandbox on a worker: where their order came first, this one is repeated from the store. */
   async #sendNewest(entry: Entry): Promise<void> {
-    let sent: string | undefined;
     for (let times = 0; times < MOST_SENT; times++) {
+      // Before the store is read: what comes later is not older than what is read.
+      const { orders } = entry.held;
       const stored = await this.#deps.sandboxes.get(entry.row.id);
       if (stored && isGated(stored)) entry.row = stored;
       const order = await orderForWorker(this.#deps, entry.row);
-      const text = JSON.stringify(order);
-      if (text === sent) return;
-      sent = text;
-      await this.#send(entry, order);
-      entry.sent = text;
+      if (!(await this.#send(entry, order, orders))) continue;
+      entry.sent = JSON.stringify(order);
+      return;
     }
+    throw new ServiceError(
+      'unavailable',
+      'Other servers change the egress policy of the sandbox all the time.',
+      {
+        remedy: 'Try again.',
+        retryAfterMs: FIRST_RETRY_MS,
+      },
+    );
   }
 
   /** A worker gets its policy over the connection; here nothing is served before there is one. */

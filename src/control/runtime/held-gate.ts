@@ -26,11 +26,14 @@ export interface HeldGate {
   readonly view: GateView;
   /** What no other process counts, for metrics. */
   readonly counted: EgressCounters;
+  /** How many orders its worker has applied, as far as this server knows; undefined here, and where the worker does not count. */
+  readonly orders?: number | undefined;
   /**
-   * Applies from now on. Resolves when connections that it does not allow are closed. Rejects for a worker that cannot be
-   * reached: its gate then keeps the policy before.
+   * Applies from now on. Resolves when connections that it does not allow are closed; with false, and without a change, when its
+   * worker has applied other orders than the first `after`. Rejects for a worker that cannot be reached: its gate then keeps the
+   * policy before.
    */
-  apply(order: EgressOrder): Promise<void>;
+  apply(order: EgressOrder, after?: number): Promise<boolean>;
   /** Allows nothing until the next order. Never rejects. */
   cut(): Promise<void>;
   /** Connects to the sandbox, or to its worker. Here programs can connect when it resolves; on a worker once an order is applied. */

@@ -63,9 +63,10 @@ export class LocalGate implements HeldGate, GateView {
     return this.#gate.follow(signal);
   }
 
-  async apply(order: EgressOrder): Promise<void> {
+  async apply(order: EgressOrder): Promise<boolean> {
     this.#order = order;
     await this.#gate.change({ ...appliedPolicy(order), authority: this.#authority });
+    return true;
   }
 
   async cut(): Promise<void> {

@@ -34,6 +34,7 @@ export class RemoteGate implements HeldGate, GateView {
   counted: EgressCounters = NOTHING;
   missing: readonly number[] = [];
   intercepts = false;
+  orders: number | undefined;
   #notesFullAt = 0;
 
   constructor(deps: RemoteGateDeps) {
@@ -48,18 +49,32 @@ export class RemoteGate implements HeldGate, GateView {
     await this.#call({}).catch(() => undefined);
   }
 
-  async apply(order: EgressOrder): Promise<void> {
-    await this.#call({ apply: order });
+  async apply(order: EgressOrder, after?: number): Promise<boolean> {
+    const { outrun } = await this.#call({ apply: order, ...(after !== undefined && { after }) });
+    if (outrun) return false;
     this.#order = order;
     if (this.#news.readers > 0) this.#follow();
+    return true;
   }
 
+  /** An order of another server that came since is newer than what could not be read here. */
   async cut(): Promise<void> {
-    if (this.#order) await this.apply(cutOrder(this.#order)).catch(() => undefined);
+    if (this.#order) await this.apply(cutOrder(this.#order), this.orders).catch(() => undefined);
   }
 
   async serve(row: GatedSandbox, signal: AbortSignal): Promise<Serving> {
-    const link = await this.#deps.open(row, (news) => this.#take(news), signal);
+    let greet = () => {};
+    const greeted = new Promise<void>((resolve) => {
+      greet = resolve;
+    });
+    // A worker without an order says so by a line without a report.
+    this.orders = 0;
+    const onNews = (news: EgressNews) => {
+      this.#take(news);
+      greet();
+    };
+    const link = await this.#deps.open(row, onNews, signal);
+    await Promise.race([greeted, link.closed]);
     this.#link = link;
     void link.closed.then(() => {
       if (this.#link !== link) return;
@@ -106,6 +121,7 @@ export class RemoteGate implements HeldGate, GateView {
     if (report) {
       this.counters = report.counters;
       this.missing = report.missing;
+      this.orders = report.orders;
       this.intercepts = report.intercepts;
       if (report.added) this.counted = { ...sum(this.counted, report.added), open: report.counters.open };
     }

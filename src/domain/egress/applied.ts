@@ -3,8 +3,16 @@ import type { EgressConfig } from '../../schema/config-egress.ts';
 import type { EgressOrder } from '../../schema/worker-egress.ts';
 import type { EgressCredential } from './credential.ts';
 import { gatePorts } from './gate-ports.ts';
-import { egressLayer, egressLimits, privateRanges, ruleOptions, serverLayer } from './layers.ts';
+import {
+  egressLayer,
+  egressLimits,
+  privateNames,
+  privateRanges,
+  ruleOptions,
+  serverLayer,
+} from './layers.ts';
 import type { AddressFacts, EgressLayer } from './policy.ts';
+import type { EgressRule } from './rule.ts';
 
 /** Replaced as one value; nothing in it changes. */
 export interface AppliedPolicy {
@@ -12,6 +20,8 @@ export interface AppliedPolicy {
   readonly layers: readonly EgressLayer[];
   /** `egress.allow_private`. */
   readonly isPermittedPrivate: AddressFacts['isPermittedPrivate'];
+  /** `egress.private_names`; absent: none. */
+  readonly privateNames?: readonly EgressRule[];
   /** Connections at once, from 1 to 192; further ones wait 10 s. */
   readonly max_connections: number;
   /** Bytes a second in each direction; 0 is none. */
@@ -48,6 +58,7 @@ export function appliedPolicy(
   return {
     layers,
     isPermittedPrivate: privateRanges(server),
+    privateNames: privateNames(server),
     ...egressLimits([owner, template, spawn].filter((policy) => policy !== undefined)),
     credentials,
     log: spawn?.log ?? template?.log ?? 'denied',
@@ -61,8 +72,11 @@ export function orderedRules({
   allow,
   deny,
   allow_private,
+  private_names,
   allow_wide_rules,
   groups,
 }: EgressConfig): EgressOrder['server'] {
-  return { allow, deny, allow_private, allow_wide_rules, groups };
+  // Workers of an earlier version know no private names, and refuse what they do not know.
+  const names = private_names.length > 0 && { private_names };
+  return { allow, deny, allow_private, ...names, allow_wide_rules, groups };
 }

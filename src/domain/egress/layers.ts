@@ -57,6 +57,23 @@ export function privateRanges({ allow_private }: Pick<EgressConfig, 'allow_priva
   return addressRanges(allow_private);
 }
 
+/**
+ * The rules of `egress.private_names`; without a port they cover every port. Throws `bad_request` for what is not a name, *.name or
+ * a group of them.
+ */
+export function privateNames({
+  private_names = [],
+  ...config
+}: Pick<EgressConfig, 'groups' | 'allow_wide_rules'> & { private_names?: readonly string[] }): EgressRule[] {
+  const rules = parseRules(private_names, 'deny', ruleOptions(config));
+  const other = rules.find(({ kind }) => kind !== 'name');
+  if (other)
+    throw new ServiceError('bad_request', `The private name ${JSON.stringify(other.text)} is not a name.`, {
+      remedy: 'Use a name, *.name or a group of names; blocks of addresses belong in egress.allow_private.',
+    });
+  return rules;
+}
+
 /** Bytes a second of a text such as `20MiB/s`. Throws `bad_request`. */
 export function byteRate(text: string): number {
   const [, count, unit = ''] = /^([1-9]\d{0,5})(B|KiB|MiB|GiB)\/s$/.exec(text) ?? [];

@@ -29,6 +29,8 @@ export interface AddressFacts {
   isPermittedPrivate(address: string): boolean;
   /** Addresses of this host's interfaces. */
   isOwn(address: string): boolean;
+  /** The name that led to the address, where the operator permits its private addresses (`egress.private_names`). */
+  readonly privateName?: EgressHost | undefined;
 }
 
 /** Ports of mail, by which a sandbox could send spam: a rule has to name them. */
@@ -73,8 +75,7 @@ function decisionOf(layer: EgressLayer, host: EgressHost, port: number): EgressD
 
 /**
  * Whether an allowed target may be connected to at `address`. Private addresses need the operator's permission and, in each
- * layer but the server's, a rule by address: a name alone could lead anywhere. An IPv6 address that carries an IPv4 address
- * must pass as both.
+ * layer but the server's, a rule that names what is permitted: the address, or a name whose addresses the operator trusts. An IPv6 address that carries an IPv4 address must pass as both.
  */
 export function judgeAddress(
   layers: readonly EgressLayer[],
@@ -95,14 +96,14 @@ export function judgeAddress(
     if (rule) return { allowed: false, reason: 'address_denied', rule: rule.text, layer: name };
   }
   if (fault === undefined || inner?.allowed) return { allowed: true, reason: 'rule_allow' };
-  const refusing = facts.isPermittedPrivate(address)
-    ? layers.find((layer) => layer.name !== 'server' && !namesAddress(layer, host, port))
-    : undefined;
-  if (facts.isPermittedPrivate(address) && refusing === undefined)
-    return { allowed: true, reason: 'rule_allow' };
-  return { allowed: false, reason: 'address_private', ...(refusing && { layer: refusing.name }) };
+  const permitted = [facts.isPermittedPrivate(address) && host, facts.privateName].filter((each) => !!each);
+  const refusing = permitted.map((each) => layers.find((layer) => !namesHost(layer, each, port)));
+  if (refusing.includes(undefined)) return { allowed: true, reason: 'rule_allow' };
+  return { allowed: false, reason: 'address_private', ...(refusing[0] && { layer: refusing[0].name }) };
 }
 
-function namesAddress({ allow }: EgressLayer, host: EgressHost, port: number): boolean {
-  return allow.some((rule) => rule.kind === 'address' && rule.matches(host) && coversPort(rule, port));
+/** The layer of the server permits by settings of its own. */
+function namesHost({ name, allow }: EgressLayer, host: EgressHost, port: number): boolean {
+  if (name === 'server') return true;
+  return allow.some((rule) => rule.kind === host.kind && rule.matches(host) && coversPort(rule, port));
 }

@@ -7,6 +7,7 @@ import { validator } from '../../schema/validator.ts';
 import {
   EGRESS_LINE_BYTES,
   EGRESS_REPORT_MS,
+  EGRESS_SILENT_MS,
   EGRESS_STRUCTURE,
   EgressAnswer,
   type EgressCall,
@@ -15,8 +16,6 @@ import type { EgressLink, EgressNews, RemoteWorker } from '../provider.ts';
 import { refused } from './call.ts';
 
 const ANSWER_MS = 30_000;
-/** A worker that reports nothing for so long is frozen, or cut off. */
-const SILENT_MS = 3 * EGRESS_REPORT_MS;
 
 const answerFault = validator(EgressAnswer, 'The line');
 const FORMAT = {
@@ -52,12 +51,14 @@ export class RemoteEgressLink implements EgressLink {
   #last = 0;
   #isOver = false;
   #silence: Timer;
+  #beat: Timer;
 
   /** Owns the stream. */
   constructor(stream: Duplex, deps: LinkDeps) {
     this.#stream = stream.on('error', () => undefined);
     this.#deps = deps;
     this.#silence = this.#watch();
+    this.#beat = this.#beatLater();
     this.closed = this.#read();
   }
 
@@ -84,6 +85,7 @@ export class RemoteEgressLink implements EgressLink {
     }
     this.#isOver = true;
     this.#silence.cancel();
+    this.#beat.cancel();
     this.#stream.destroy();
     for (const { reject, timer } of this.#waiting.values()) {
       timer.cancel();
@@ -108,7 +110,14 @@ export class RemoteEgressLink implements EgressLink {
   }
 
   #watch(): Timer {
-    return this.#deps.clock.after(SILENT_MS, () => this.#stream.destroy());
+    return this.#deps.clock.after(EGRESS_SILENT_MS, () => this.#stream.destroy());
+  }
+
+  #beatLater(): Timer {
+    return this.#deps.clock.after(EGRESS_REPORT_MS, () => {
+      this.call({ beat: true }).catch(() => undefined);
+      this.#beat = this.#beatLater();
+    });
   }
 
   #lost(): ServiceError {

@@ -50,9 +50,9 @@ export async function showsInterception(client: Api, net: EgressNetwork, isGate:
   const line = { how, credential: 'own', method: 'GET', path: '/hello.txt' };
   expect(log).toContainEqual(expect.objectContaining({ ...line, host: 'api.example.com', status: 200 }));
   // The target is connected during the handshake of the program, so this fails before its request is read.
-  expect(log).toContainEqual(
-    expect.objectContaining({ how, host: 'wrong.example.com', decision: 'failed', reason: 'tls_failed' }),
-  );
+  expect(log.filter(({ host }) => host === 'wrong.example.com')).toEqual([
+    expect.objectContaining({ ...line, decision: 'failed', reason: 'tls_failed' }),
+  ]);
   if (isGate) await endsTlsOnlyThere(client, id);
   const { warnings } = (await client.call<{ warnings: string[] }>('GET', `/sandboxes/${id}/egress`)).body;
   expect(warnings.filter((text) => text.includes('svc.internal'))).toEqual([]);

@@ -42,7 +42,7 @@ interface Side {
   sessions: { io: SandboxIo; port: number; end(): void }[];
 }
 
-async function side(): Promise<Side> {
+async function side(more: Partial<EgressGatesDeps> = {}): Promise<Side> {
   const clock = fakeClock();
   const port = await target((socket) => void socket.resume().on('end', () => socket.end()));
   const store: Side['store'] = { row: undefined, ceiling: undefined, wait: async () => undefined };
@@ -94,6 +94,7 @@ async function side(): Promise<Side> {
     publisher: { note: () => undefined } as unknown as EgressGatesDeps['publisher'],
     clock,
     logger: silentLogger,
+    ...more,
   };
   const gates = new EgressGates(deps);
   onTestFinished(() => gates.stop());
@@ -201,4 +202,45 @@ it('closes with the sandbox and with the server', async () => {
   expect(await second.ended()).toBe('');
   await expect(gates.open(row({ allow: [ONE] }), forever)).rejects.toMatchObject({ code: 'not_implemented' });
   expect(gates.totals()).toMatchObject({ allowed: 2, open: 0 });
+});
+
+it('never replaces a newer policy on a worker by an older one that another server read before', async () => {
+  const applied: unknown[] = [];
+  const report = () => {
+    const counters = { allowed: 0, denied: 0, failed: 0, open: 0, sent_bytes: 0, received_bytes: 0 };
+    return { counters, missing: [], intercepts: false, orders: applied.length };
+  };
+  const openLink: EgressGatesDeps['openLink'] = async (_, onNews) => {
+    onNews({ report: report() });
+    return {
+      closed: new Promise(() => undefined),
+      close: () => undefined,
+      call: async ({ apply, after }) => {
+        if (apply && after !== applied.length) return { outrun: true, report: report() };
+        if (apply) applied.push(apply.spawn?.allow);
+        return { report: report() };
+      },
+    };
+  };
+  const far = (policy: EgressPolicy) => ({ ...row(policy), worker_id: 'far' });
+  const [one, other] = [await side({ openLink }), await side({ openLink })];
+  one.store.row = far({ allow: ['old.example'] });
+  await one.gates.open(far({ allow: ['old.example'] }), forever);
+  other.store.row = far({ allow: ['old.example'] });
+  await other.gates.open(far({ allow: ['old.example'] }), forever);
+  let release = () => {};
+  const slow = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  // It has read the old policy, and hangs.
+  one.store.wait = async (what) => (what === 'row' ? slow : undefined);
+  const owner = one.gates.ownerChanged('ann');
+  const changed = far({ allow: ['new.example'] });
+  [one.store.row, other.store.row] = [changed, changed];
+  await other.gates.change(changed);
+  release();
+  await owner;
+  const since = applied.findIndex((allow) => String(allow) === 'new.example');
+  expect(since).toBeGreaterThan(0);
+  expect(new Set(applied.slice(since).map(String))).toEqual(new Set(['new.example']));
 });

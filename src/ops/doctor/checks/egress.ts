@@ -1,4 +1,10 @@
-// Which providers can hold an egress policy on this machine, and why others cannot.
+// Which providers can hold an egress policy on this machine, and why others cannot; and where package registries lead from here.
+import { lookup } from 'node:dns/promises';
+import { defined } from '../../../domain/defined.ts';
+import { egressHost } from '../../../domain/egress/host.ts';
+import { egressGroups, privateNames } from '../../../domain/egress/layers.ts';
+import { judgeAddress } from '../../../domain/egress/policy.ts';
+import { orAfter } from '../../../domain/timeout.ts';
 import type { Provider } from '../../../providers/provider.ts';
 import type { Config } from '../../../schema/config.ts';
 import { PROVIDER_KINDS, type ProviderKind } from '../../../schema/provider.ts';
@@ -36,8 +42,45 @@ export const EGRESS: CheckGroup = {
         return warn(words, 'Enable userspace, container or microvm, or remove egress.default_policy.');
       },
     },
+    {
+      name: 'packages',
+      title: 'Package registries',
+      look: async ({ config: { egress }, clock }) => {
+        if (![...egress.allow, ...egress.default_policy.allow].includes('@packages'))
+          return pass('No policy of the configuration names @packages.');
+        if (egress.resolver.length > 0) return skip('Sandboxes use the name servers of egress.resolver.');
+        const names = (egressGroups(egress).packages ?? []).filter((rule) => /^[\w.-]+$/.test(rule));
+        const reached = Promise.all(names.slice(0, MOST_NAMES).map((name) => reach(egress, name)));
+        const found = await orAfter(clock, LOOKUP_MS, reached, () => []);
+        if (found.every(({ isKnown }) => !isKnown))
+          return skip('No registry of @packages is found from here.');
+        const refused = found.flatMap(({ name, isRefused }) => (isRefused ? [name] : []));
+        if (refused.length === 0) return pass('Policies reach the registries of @packages.');
+        const remedy = "Add '@packages' to egress.private_names if these are mirrors of your network.";
+        return warn(`Lead to addresses that policies refuse: ${refused.join(', ')}.`, remedy);
+      },
+    },
   ],
 };
+
+const LOOKUP_MS = 3000;
+const MOST_NAMES = 6;
+
+/** As the machine's own look-up, with its hosts file, says. */
+async function reach(egress: Config['egress'], name: string) {
+  const found = await lookup(name, { all: true }).catch(() => []);
+  const host = egressHost(name);
+  const isNamed = host && privateNames(egress).some((rule) => rule.matches(host));
+  const facts = {
+    isPermittedPrivate: () => false,
+    isOwn: () => false,
+    ...defined({ privateName: isNamed ? host : undefined }),
+  };
+  const isAllowed = found.some(({ address }) => judgeAddress([], address, HTTPS_PORT, facts).allowed);
+  return { name, isKnown: found.length > 0, isRefused: found.length > 0 && !isAllowed };
+}
+
+const HTTPS_PORT = 443;
 
 const names = (found: readonly { kind: ProviderKind }[]) => found.map(({ kind }) => kind).join(', ');
 

@@ -47,4 +47,20 @@ export const EGRESS_RULES = rulesOf('egress', [
     check: ({ config: { database, egress, secrets } }) =>
       findingIf(egress.enabled && database.url !== undefined && secrets.key === undefined),
   },
+  {
+    id: 'SVC724',
+    key: 'egress.private_names',
+    title: 'Policies may reach every name below a domain at private addresses.',
+    why: 'Whoever can add names below it decides which services inside sandboxes reach.',
+    remedy: 'Name the hosts that sandboxes need.',
+    example: 'egress:\n  private_names: [mirror.example.com]\n',
+    level: 'warning',
+    production: 'warning',
+    check: ({ config: { egress } }) =>
+      entryFindings(
+        egress.private_names,
+        (name) => name.startsWith('*.'),
+        (name) => `Policies may reach every name of ${name} at private addresses.`,
+      ),
+  },
 ]);

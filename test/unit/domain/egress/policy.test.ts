@@ -130,6 +130,29 @@ describe('addresses of egress', () => {
     const narrowed = [layer('owner', { allow: ['db.example'] }), ...named];
     expect(judge('10.1.2.3', permitted, narrowed)).toMatchObject({ layer: 'owner' });
   });
+
+  it('reach a private network by a name that the operator and each layer name, and never more', () => {
+    const host = { kind: 'name', name: 'mirror.example' } as const;
+    const permitted = { ...facts([], ['10.9.9.9']), privateName: host };
+    const named = spawn({ allow: ['mirror.example'] });
+    expect(judge('10.1.2.3', permitted, named).allowed).toBe(true);
+    expect(judge('64:ff9b::10.1.2.3', permitted, named).allowed).toBe(true);
+    expect(judge('10.1.2.3', facts(), named).reason).toBe('address_private');
+    expect(judge('10.9.9.9', permitted, named).reason).toBe('address_own_host');
+    for (const [address, reason] of [
+      ['127.0.0.1', 'address_loopback'],
+      ['169.254.1.1', 'address_link_local'],
+      ['169.254.169.254', 'address_metadata'],
+      ['100.100.100.200', 'address_metadata'],
+    ] as const)
+      expect(judge(address, permitted, named).reason).toBe(reason);
+    for (const policy of [{ default: 'allow' as const }, { allow: ['*'] }, { allow: ['other.example'] }])
+      expect(judge('10.1.2.3', permitted, spawn(policy)).reason).toBe('address_private');
+    const narrowed = [layer('owner', { default: 'allow' }), ...named];
+    expect(judge('10.1.2.3', permitted, narrowed)).toMatchObject({ layer: 'owner' });
+    const denied = spawn({ allow: ['mirror.example'], deny: ['10.1.0.0/16'] });
+    expect(judge('10.1.2.3', permitted, denied).reason).toBe('address_denied');
+  });
 });
 
 const LABELS = ['a', 'b', 'com', 'net'];

@@ -309,6 +309,12 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
     'warn',
     { config: { egress: { default_policy: { default: 'deny', allow: [], deny: [] } } } },
   ],
+  [
+    'a registry leads to where no policy reaches',
+    'egress.packages',
+    'warn',
+    { config: { egress: { groups: { packages: 'localhost' }, allow: ['@packages'] } } },
+  ],
   ['the backend is silent', 'custom.backend', 'warn', { ...customOn, findings: { custom: 'backend' } }],
   ['its inventory is odd', 'custom.inventory', 'warn', { ...customOn, findings: { custom: 'inventory' } }],
   ['the service is silent', 'hosted.backend', 'warn', { ...hostedOn, findings: { hosted: 'backend' } }],
