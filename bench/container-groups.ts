@@ -1,7 +1,7 @@
 // The rows of the speed table that need an engine.
 import { echoBench } from './container-echo.ts';
 import { filePairs } from './container-files.ts';
-import { prewarmPair } from './container-prewarm.ts';
+import { plainPairs, prewarmPair } from './container-prewarm.ts';
 import { spawnPairs } from './container-spawns.ts';
 import { streamPair } from './container-streams.ts';
 import { withContainers } from './container-world.ts';
@@ -24,6 +24,20 @@ export const container: Group = {
       await measure(warm.pair).finally(warm.close);
       for (const pair of [await streamPair(world), ...filePairs(world)]) await measure(pair);
     }),
+};
+
+export const plain: Group = {
+  about: 'containers that are ready without a template',
+  need: ownEngine,
+  ids: ['P26-plain', 'P26-burst'],
+  run: (root, measure) =>
+    withContainers(
+      root,
+      async (world) => {
+        for (const pair of await plainPairs(world)) await measure(pair);
+      },
+      { SVC_PREWARM_AUTO: 'true' },
+    ),
 };
 
 export const copies: Group = {

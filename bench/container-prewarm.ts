@@ -1,6 +1,6 @@
-// P3 of the speed table: a spawn that takes a ready container and its first command, against one made by the Engine API
+// P3 and P26 of the speed table: a spawn that takes a ready container and its first command, against one made by the Engine API
 // by hand. Waiting until one is ready again is not measured.
-import { execOnce, rawExec, started, timed } from './container-spawns.ts';
+import { execOnce, type Made, rawExec, started, timed } from './container-spawns.ts';
 import type { ContainerWorld } from './container-world.ts';
 import type { Pair } from './row.ts';
 
@@ -38,6 +38,52 @@ export async function prewarmPair(
       await untilReady(world, 0);
     },
   };
+}
+
+const BURST = 10;
+
+/** In a server with `prewarm.auto`: spawns without a template, each when what was taken before has been replaced. */
+export async function plainPairs(world: ContainerWorld): Promise<Pair[]> {
+  const { client } = world;
+  const spawnOne = (made: Made) => async () => {
+    const { id } = await client.spawn({ ttl: '10m' });
+    made.sandboxes.push(id);
+    await execOnce(world, id);
+  };
+  const makeOne = (made: Made) => async () => rawExec(world, await started(world, made, false));
+  const together = (work: () => Promise<void>) => Promise.all(Array.from({ length: BURST }, work));
+  // What the rows are about: the first of a kind are as slow as ever.
+  await timed(world, (made) => together(spawnOne(made)));
+  return [
+    {
+      id: 'P26-plain',
+      name: "spawn + first command's output, without a template, the fourth and later ones",
+      target: 0.1,
+      pairs: 40,
+      ours: async () => {
+        await untilSettled(world);
+        return timed(world, (made) => spawnOne(made)());
+      },
+      baseline: () => timed(world, (made) => makeOne(made)()),
+    },
+    {
+      id: 'P26-burst',
+      name: `the same for ${BURST} at once`,
+      target: 0.6,
+      pairs: 10,
+      ours: async () => {
+        await untilSettled(world);
+        return timed(world, (made) => together(spawnOne(made)));
+      },
+      baseline: () => timed(world, (made) => together(makeOne(made))),
+    },
+  ];
+}
+
+/** As many are ready as are wanted. */
+async function untilSettled(world: ContainerWorld): Promise<void> {
+  const { wanted } = (await world.client.system.metrics()).prewarm;
+  await untilReady(world, wanted);
 }
 
 async function untilReady({ client }: ContainerWorld, wanted: number): Promise<void> {

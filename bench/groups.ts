@@ -2,7 +2,7 @@
 // it, and clears it away.
 import { withAdmissions } from './admissions.ts';
 import { withBackups } from './backup.ts';
-import { container, copies, otherLibrary } from './container-groups.ts';
+import { container, copies, otherLibrary, plain } from './container-groups.ts';
 import { deliveryBench } from './delivery.ts';
 import { withDrain } from './drain.ts';
 import { EGRESS_ROWS, withEgressRows } from './egress.ts';
@@ -269,6 +269,7 @@ const debianMicrovm: Group = {
 export const GROUPS: readonly Group[] = [
   container,
   copies,
+  plain,
   otherLibrary,
   userspaceCopies,
   userspace('bwrap'),

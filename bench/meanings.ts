@@ -33,6 +33,10 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
     text: 'From nothing to the first command in a container, against `llm-sandbox` of PyPI over the same engine.',
     miss: 'both sides create and start a container, which takes the engine most of the time (P2).',
   },
+  'P26-plain': {
+    text: 'Spawn and first output of a container without a template, when its shape was spawned lately.',
+  },
+  'P26-burst': { text: 'The same for ten at once, of which eight are ready.' },
   'P20-bwrap': { text: 'A one-off command in a fresh userspace sandbox (bubblewrap).' },
   'P21-bwrap': { text: 'A command in a userspace sandbox that already runs (bubblewrap).' },
   'P20-unshare': { text: 'A one-off command in a fresh userspace sandbox (unshare).' },

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
 import { options } from './options.js';
 
-/** Rows of the embedded database. */
-const ROWS = ['P12', 'P13', 'P14', 'P15'];
+/** Rows of the embedded database. P15-flat times the hand-over of P15; P15 by itself would add two rows that take minutes. */
+const ROWS = ['P12', 'P13', 'P14', 'P15-flat'];
 /** The median of fewer ratios says nothing. */
 const LEAST_ROUNDS = 3;
 const MINUTE_MS = 60_000;

@@ -7,6 +7,7 @@ import { Prewarm } from './prewarm/prewarm.ts';
 import { MemoryQueue } from './queue/memory-queue.ts';
 import type { SpawnQueue } from './queue/queue.ts';
 import { SharedQueue } from './queue/shared-queue.ts';
+import { Demand } from './runtime/demand.ts';
 import { SpawnOrders } from './spawn/orders.ts';
 import { Spawner } from './spawn/spawn.ts';
 
@@ -14,7 +15,7 @@ export type Spawning = ReturnType<typeof buildSpawning>;
 
 /** How sandboxes come to be: the queue, prewarmed sandboxes and the spawner. */
 export function buildSpawning(
-  { host: { cpus }, ids, logger }: ControlDeps,
+  { host: { cpus, memoryMb }, ids, logger }: ControlDeps,
   foundation: Foundation,
   runtime: Runtime,
 ) {
@@ -23,7 +24,10 @@ export function buildSpawning(
   const { fleet, sessions, deadlines, spawns, probes, runtimes, rollback, destroyer, reaper, openOutcomes } =
     runtime;
   const { gates, credentials } = runtime;
+  const demand = new Demand({ clock, signals: store.signals, replica, logger });
   const prewarm = new Prewarm({
+    demand,
+    memoryMb,
     replica,
     replicas,
     roles,
@@ -51,6 +55,7 @@ export function buildSpawning(
     probes,
     fleet,
     prewarm,
+    demand,
     spawns,
     replica,
     openOutcomes,

@@ -54,7 +54,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     make('destroy', new AbortController().signal, (signal) => provider.destroy(ref, signal)).catch(
       () => undefined,
     );
-  const { snapshots, presentImages, readyImage, imageState, gateRefusal, usage, openEgress } = provider;
+  const { snapshots, gateRefusal, usage, openEgress } = provider;
   return {
     ...traitsOf(provider),
     describe: () => provider.describe(),
@@ -82,6 +82,19 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
         ),
     }),
     list: (signal) => make('list', signal, (inner) => provider.list(inner)),
+    ...imageCalls(provider, make, name),
+    ...(gateRefusal && { gateRefusal: (signal) => make('try a gate', signal, gateRefusal) }),
+    ...(usage && { usage: (refs, signal) => make('measure use', signal, (inner) => usage(refs, inner)) }),
+    ...(snapshots && { snapshots: (signal) => make('snapshots', signal, snapshots) }),
+    // No deadline: a watch lasts as long as its listener.
+    ...(provider.watch && { watch: (onEvent, signal) => watching(provider, name, onEvent, signal) }),
+    close: () => closed(provider, deps),
+  };
+}
+
+function imageCalls(provider: Provider, make: Make, name: string) {
+  const { presentImages, readyImage, imageState, imageId } = provider;
+  return {
     ...(presentImages && { presentImages: (signal) => make('list images', signal, presentImages) }),
     // It has a limit of its own, and bounds what runs at once.
     ...(readyImage && {
@@ -93,13 +106,10 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     ...(imageState && {
       imageState: (spec, signal) => make('list images', signal, (inner) => imageState(spec, inner)),
     }),
-    ...(gateRefusal && { gateRefusal: (signal) => make('try a gate', signal, gateRefusal) }),
-    ...(usage && { usage: (refs, signal) => make('measure use', signal, (inner) => usage(refs, inner)) }),
-    ...(snapshots && { snapshots: (signal) => make('snapshots', signal, snapshots) }),
-    // No deadline: a watch lasts as long as its listener.
-    ...(provider.watch && { watch: (onEvent, signal) => watching(provider, name, onEvent, signal) }),
-    close: () => closed(provider, deps),
-  };
+    ...(imageId && {
+      imageId: (spec, signal) => make('list images', signal, (inner) => imageId(spec, inner)),
+    }),
+  } satisfies Partial<Provider>;
 }
 
 const nameOf = ({ kind }: Provider, { of }: GuardDeps) => (of === undefined ? kind : `${kind} ${of}`);

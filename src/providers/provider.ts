@@ -163,6 +163,11 @@ export interface Provider {
    * run on the default root.
    */
   imageState?(spec: ImageSpec, signal: AbortSignal): Promise<ImageState | undefined>;
+  /**
+   * Absent if it cannot tell. Identifies what a start from this image would run now, so that a sandbox that was started before can
+   * stand for a new one; undefined: nothing is there. Never pulls.
+   */
+  imageId?(spec: ImageSpec, signal: AbortSignal): Promise<string | undefined>;
   /** Never throws; settles when `signal` aborts. */
   probe(signal: AbortSignal): Promise<ProbeReport>;
   /**

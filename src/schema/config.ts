@@ -24,6 +24,7 @@ import {
   WORKER_ID,
 } from './config-kinds.ts';
 import { MicrovmConfig } from './config-microvm.ts';
+import { PrewarmConfig } from './config-prewarm.ts';
 import { RateLimitConfig } from './config-rate-limit.ts';
 import { UsageConfig } from './config-usage.ts';
 import { WorkerConfig } from './config-worker.ts';
@@ -191,6 +192,7 @@ export const Config = section('svc configuration', {
   worker: WorkerConfig,
   rate_limit: RateLimitConfig,
   usage: UsageConfig,
+  prewarm: PrewarmConfig,
   defaults: section('Defaults and limits of spawns and execs.', {
     image: text('alpine:latest', 'Runtime image.', { minLength: 1, maxLength: 512 }),
     memory_mb: integer(512, 16, 1_048_576, 'Memory limit in megabytes.'),

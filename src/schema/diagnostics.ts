@@ -28,6 +28,10 @@ const Scheduler = part(
 const Prewarmed = part(
   {
     wanted: count,
+    wanted_auto: Type.Integer({
+      minimum: 0,
+      description: 'Of the wanted ones, those that no template requests.',
+    }),
     ready: count,
     starting: count,
     claimed_total: count,
@@ -42,7 +46,7 @@ const Prewarmed = part(
       description: 'Ready ones by worker; local is this server.',
     }),
   },
-  'Prewarmed sandboxes that templates request.',
+  'Prewarmed sandboxes: those that templates request, and those of shapes that were spawned lately.',
 );
 
 const RateLimit = part(

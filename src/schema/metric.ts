@@ -118,7 +118,7 @@ export const METRICS = {
   },
   svc_prewarm_wanted: {
     type: 'gauge',
-    help: 'Prewarmed sandboxes that templates request.',
+    help: 'Prewarmed sandboxes that should be ready: requested by templates, or of shapes that were spawned lately.',
     isShared: true,
   },
   svc_prewarm_sandboxes: {
@@ -129,7 +129,7 @@ export const METRICS = {
   },
   svc_prewarm_claims_total: {
     type: 'counter',
-    help: 'Spawns of templates with prewarming: claimed a prewarmed sandbox, or missed because none was ready.',
+    help: 'Spawns whose shape is prewarmed: claimed a prewarmed sandbox, or missed because none was ready.',
     labels: ['outcome'],
   },
   svc_prewarm_runtimes_total: {

@@ -13,6 +13,7 @@ export function testConfig(given: Partially<Config> = {}): Config {
       auth: {},
       rate_limit: {},
       usage: {},
+      prewarm: {},
       audit: {},
       defaults: {},
       database: { path: '/nowhere' },

@@ -9,9 +9,15 @@ import type { Provider } from '../../providers/provider.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LimitsOf, Settings } from '../records/settings.ts';
+import type { Demand } from '../runtime/demand.ts';
 import { type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
+import { AUTO, autoShape } from '../spawn/plain.ts';
 import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
 import { shapeOf } from '../spawn/take-prewarmed.ts';
+import { autoWants } from './auto-wants.ts';
+
+/** The part of the memory of the host that sandboxes without a template may have. */
+const HOST_PART = 4;
 
 /** No owner: the spawn that takes it sets one. */
 const NOBODY: Caller = {
@@ -25,12 +31,15 @@ export interface PrewarmPlanDeps extends ChooseDeps {
   templates: Pick<TemplateStore, 'prewarmed'>;
   settings: Settings;
   limitsOf: LimitsOf;
+  demand: Pick<Demand, 'peaks'>;
   cpus: number;
+  /** The memory of this host in megabytes, if it is known. */
+  memoryMb: number | undefined;
   ids: Ids;
 }
 
 export interface Want {
-  /** `domain/template-key.ts` */
+  /** `domain/template-key.ts`, or `AUTO`. */
   template: string;
   shape: string;
   count: number;
@@ -64,7 +73,39 @@ export async function wantedPrewarm(deps: PrewarmPlanDeps): Promise<Wants> {
       wants.unknown.set(formatTemplateKey(template), error);
     }
   }
+  wants.all.push(...(await plainWants(deps)));
   return wants;
+}
+
+/** What `prewarm.auto` keeps of spawns without a template. A shape that cannot be planned now is left out. */
+async function plainWants(deps: PrewarmPlanDeps): Promise<Want[]> {
+  const { settings, demand, cpus, ids, memoryMb = Number.POSITIVE_INFINITY } = deps;
+  const { autoPrewarm: auto } = settings;
+  if (!auto) return [];
+  const memory_mb = Math.min(auto.memory_mb, memoryMb / HOST_PART);
+  const wants = await autoWants(deps, demand.peaks(), { max: auto.max, memory_mb });
+  return wants.flatMap(({ request, provider, count }) => {
+    const plan = (now: number) => {
+      const limits = settings.ownerLimits;
+      const facts = {
+        settings,
+        cpus,
+        provider,
+        setup: [],
+        limits,
+        privateImages: false,
+        id: ids.sandbox(),
+        now,
+      };
+      return planSpawn(request, NOBODY, facts);
+    };
+    try {
+      const shape = autoShape(plan(0));
+      return [{ template: AUTO, shape, count, provider, setup: [], demand: undefined, env: {}, plan }];
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** How many each owner may have ready: never more than its limit of sandboxes. */

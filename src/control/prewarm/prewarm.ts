@@ -2,26 +2,34 @@
 // never keep a spawn out: if it lacks room, some are ended first.
 import type { AdmissionLimits } from '../../domain/admission.ts';
 import { orAfter } from '../../domain/timeout.ts';
+import type { Demand } from '../runtime/demand.ts';
 import type { PrewarmEntry, WhereReady } from '../runtime/prewarm-stock.ts';
+import { AUTO } from '../spawn/plain.ts';
+import { imageIdOf } from './auto-wants.ts';
 import { displacedBy, type MakeRoomDeps, type Placed } from './make-room.ts';
+import type { Want } from './prewarm-plan.ts';
 import { Replenisher, type ReplenisherDeps } from './replenisher.ts';
 
 /** Pause after one was taken, so that its first command has the processors to itself. */
 const REFILL_PAUSE_MS = 50;
+/** After a spawn without a template; many that come together are looked at once. */
+const DEMAND_PAUSE_MS = 200;
 const UNSURE_MS = 1000;
 /** How long a sandbox may take to open a session, to answer a ping, and how long a spawn waits for room. */
 const OPEN_MS = 2000;
 const PING_MS = 500;
 const ROOM_MS = 5000;
 
-export type PrewarmDeps = ReplenisherDeps & MakeRoomDeps;
+export type PrewarmDeps = ReplenisherDeps & MakeRoomDeps & { demand: Pick<Demand, 'onChange'> };
 
 export interface PrewarmStats {
-  /** Requested by templates, ready, and starting. */
+  /** Requested by templates or kept without one, ready, and starting. */
   wanted: number;
   ready: number;
   starting: number;
-  /** Spawns that took one, and spawns that found none although templates keep their shape. */
+  /** The wanted ones without a template. */
+  wanted_auto: number;
+  /** Spawns that took one, and spawns that found none although their shape is kept. */
   claimed_total: number;
   missed_total: number;
   made_total: number;
@@ -40,6 +48,7 @@ export class Prewarm {
   constructor(deps: PrewarmDeps) {
     this.#deps = deps;
     this.#replenisher = new Replenisher(deps);
+    deps.demand.onChange(() => this.#replenisher.lookIn(DEMAND_PAUSE_MS));
   }
 
   /** Rejects when the rows cannot be read; then nothing is prewarmed. */
@@ -63,7 +72,7 @@ export class Prewarm {
     while (wanted.has(shape) || stock.of(shape).length > 0) {
       const entry = await claims.take(shape, where);
       if (!entry) break;
-      if (await this.#answers(entry)) return entry;
+      if ((await this.#isCurrent(entry)) && (await this.#answers(entry))) return entry;
       void this.#replenisher.end(entry);
     }
     if (wanted.has(shape)) this.#totals.missed++;
@@ -137,7 +146,8 @@ export class Prewarm {
     const by_worker = (await this.readyNow())();
     const { stock, wanted, totals } = this.#replenisher;
     return {
-      wanted: [...wanted.values()].reduce((sum, { count }) => sum + count, 0),
+      wanted: sumOf([...wanted.values()]),
+      wanted_auto: sumOf([...wanted.values()].filter(({ template }) => template === AUTO)),
       ready: stock.in('ready').length,
       starting: stock.in('starting').length,
       claimed_total: this.#totals.claimed,
@@ -147,6 +157,14 @@ export class Prewarm {
       evicted_total: this.#totals.evicted,
       by_worker,
     };
+  }
+
+  /** Whether a new sandbox would run the same image. Templates fix theirs when they are written. */
+  async #isCurrent({ row, imageId }: PrewarmEntry): Promise<boolean> {
+    const want = this.#replenisher.wanted.get(row.shape);
+    if (imageId === undefined || !want) return true;
+    const now = await imageIdOf(want.provider, want.plan(0)).catch(() => undefined);
+    return now === imageId;
   }
 
   /** Pings it, since a runtime can die without closing its session. One that another process made gets a session first. */
@@ -175,3 +193,5 @@ export class Prewarm {
     return isOpen;
   }
 }
+
+const sumOf = (wants: readonly Want[]) => wants.reduce((sum, { count }) => sum + count, 0);

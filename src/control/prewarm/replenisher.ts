@@ -1,22 +1,26 @@
-// Keeps the stock of prewarmed sandboxes as templates request it: checks after changes, ends surplus ones and creates
-// missing ones. It works in the background, a few at a time, and backs off after failures.
+// Keeps the stock of prewarmed sandboxes as wanted: checks after changes, ends surplus ones and creates missing ones. It works in the
+// background, a few at a time, and backs off after failures.
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { asServiceError } from '../../domain/errors.ts';
 import { NotStarted } from '../../domain/not-started.ts';
 import type { Timer } from '../../domain/ports.ts';
-import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import { orAfter } from '../../domain/timeout.ts';
 import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
-import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
+import type { WorkerStore } from '../../store/seam/workers.ts';
+import { DEMAND_MS } from '../runtime/demand.ts';
 import { type PrewarmEntry, PrewarmStock } from '../runtime/prewarm-stock.ts';
 import type { Replicas } from '../runtime/replicas.ts';
 import type { Roles } from '../runtime/roles.ts';
+import { AUTO } from '../spawn/plain.ts';
 import type { Fleet } from '../workers/fleet.ts';
+import { imageIdOf } from './auto-wants.ts';
 import { type PrewarmClaims, soleClaims } from './claims.ts';
 import { FailedStarts } from './failed-starts.ts';
 import { type PrewarmPlanDeps, type Want, type Wants, wantedPrewarm } from './prewarm-plan.ts';
 import { ReadySessions } from './ready-sessions.ts';
 import { SharedClaims } from './shared-claims.ts';
 import { endPrewarmed, prewarmRow, type StartPrewarmedDeps, startPrewarmed } from './start-prewarmed.ts';
+import { isRemote, uselessOnes } from './worker-check.ts';
 
 /** Concurrent starts; spawns come first. */
 const AT_ONCE = 2;
@@ -26,6 +30,8 @@ const LAST_RETRY_MS = 60_000;
 const END_RETRY_MS = 5000;
 /** How often those on workers are checked: a connection to a host that vanished stays open for minutes. */
 const REMOTE_CHECK_MS = 10_000;
+/** How often sandboxes without a template are checked for age and demand, and how long a stop waits for their end. */
+const [AUTO_CHECK_MS, STOP_MS] = [30_000, 5000];
 /** How often rows are read of which other processes decide, too: with the role while there are some, and otherwise. */
 const SHARED_CHECK_MS = 1000;
 const IDLE_CHECK_MS = 5000;
@@ -81,14 +87,23 @@ export class Replenisher {
     this.look();
   }
 
-  /** Starts nothing new; ready sandboxes stay for the next process. Resolves when all work has settled. */
+  /** Starts nothing new; ready sandboxes of templates stay for the next process. Resolves when all work has settled. */
   async stop(): Promise<void> {
     this.#running = false;
     this.#timer?.timer.cancel();
     for (const { abort, state, isWatched } of this.stock.all())
       if (state === 'starting' || isWatched) abort.abort();
     await Promise.all([this.#looking, ...this.stock.all().map(({ making }) => making)]);
-    // Starts that were interrupted are being ended now.
+    // Starts that were interrupted are being ended now. The next process knows no demand, and keeps nothing without a template.
+    const idle = this.claims.areShared
+      ? []
+      : this.stock.in('ready').filter(({ row }) => row.template === AUTO);
+    await orAfter(
+      this.#deps.clock,
+      STOP_MS,
+      Promise.all(idle.map((entry) => this.end(entry))),
+      () => undefined,
+    );
     await Promise.all(this.stock.all().map(({ ending }) => ending));
   }
 
@@ -150,6 +165,7 @@ export class Replenisher {
     for (const [template, err] of unknown) this.#deps.logger.debug({ template, err }, message);
     if (unknown.size > 0) this.lookIn(LAST_RETRY_MS);
     this.#wanted = new Map(all.map((want) => [want.shape, want]));
+    if (all.some(({ template }) => template === AUTO)) this.lookIn(AUTO_CHECK_MS);
     await this.#resolveUnsure();
     await this.claims.refresh();
     await this.#recover();
@@ -182,31 +198,22 @@ export class Replenisher {
     }
   }
 
-  /** Ready, and nobody has claimed or ended it as far as this process knows. */
+  /** Nobody has claimed or ended it, as far as this process knows. */
   #isIdle(entry: PrewarmEntry): boolean {
     return this.#running && entry.state === 'ready' && this.stock.get(entry.row.id) === entry;
   }
 
-  /** Ends those on workers that drain, and those whose lease is over: their worker has ended them. */
   async #checkWorkers(): Promise<void> {
     const kept = this.stock.spare();
-    if (kept.length === 0) return;
-    const { workers, fleet } = this.#deps;
-    const all = await workers.list();
-    const closed = new Set(all.filter(isDraining).map(({ id }) => id));
-    for (const entry of kept) {
-      const { id, worker_id } = entry.row;
-      const isRemote = worker_id !== LOCAL_WORKER;
-      if (isRemote) this.lookIn(REMOTE_CHECK_MS);
-      const isLost = isRemote && entry.state === 'ready' && ((await fleet.leases.overFor(id)) ?? 0) >= 0;
-      if (isLost || closed.has(worker_id)) void this.end(entry);
-    }
+    if (kept.some(isRemote)) this.lookIn(REMOTE_CHECK_MS);
+    for (const entry of await uselessOnes(this.#deps, kept)) void this.end(entry);
   }
 
   /** Keeps the oldest of each shape. */
   #isSurplus(entry: PrewarmEntry): boolean {
     if ((entry.state !== 'ready' && entry.state !== 'starting') || entry.isElsewhere) return false;
-    const { shape } = entry.row;
+    const { shape, template, created_at } = entry.row;
+    if (template === AUTO && this.#deps.clock.now() - Date.parse(created_at) > DEMAND_MS) return true;
     const count = this.#wanted.get(shape)?.count ?? 0;
     return this.stock.of(shape).indexOf(entry) >= count;
   }
@@ -222,13 +229,10 @@ export class Replenisher {
   }
 
   #begin(want: Want): void {
-    const row = { ...prewarmRow(want, this.#deps.clock.now()), ...this.#claim() };
-    this.#add(row, (entry) => this.#pool.run(() => this.#make(want, entry)));
-  }
-
-  #claim(): Pick<PrewarmedRecord, 'replica_id'> {
     const { replica_id } = this.claims;
-    return replica_id === undefined ? {} : { replica_id };
+    const planned = prewarmRow(want, this.#deps.clock.now());
+    const row = replica_id === undefined ? planned : { ...planned, replica_id };
+    this.#add(row, (entry) => this.#pool.run(() => this.#make(want, entry)));
   }
 
   #adopt(row: PrewarmedRecord): void {
@@ -251,6 +255,7 @@ export class Replenisher {
   async #make(want: Want, entry: PrewarmEntry): Promise<void> {
     try {
       const most = this.claims.areShared ? want.count : undefined;
+      if (want.template === AUTO) entry.imageId = await imageIdOf(want.provider, want.plan(0));
       Object.assign(entry, await startPrewarmed(this.#deps, want, entry, most));
       this.totals.made++;
       this.#failures.started(want.shape);
@@ -293,6 +298,3 @@ export class Replenisher {
     }
   }
 }
-
-/** It accepts no sandboxes, by request or by itself: nobody could take one there. */
-const isDraining = ({ drain, status }: WorkerRecord): boolean => drain || status === 'draining';

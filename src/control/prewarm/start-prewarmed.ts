@@ -9,12 +9,17 @@ import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Started } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../../store/seam/prewarmed.ts';
+import { DEMAND_MS } from '../runtime/demand.ts';
 import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
 import { createHere, type Runtime, type Runtimes } from '../runtime/runtimes.ts';
 import { runSetup, type SetupDeps } from '../runtime/setup.ts';
 import { isLocal } from '../spawn/choose.ts';
+import { AUTO } from '../spawn/plain.ts';
 import type { Fleet } from '../workers/fleet.ts';
 import type { Want } from './prewarm-plan.ts';
+
+/** Longer than one is kept. */
+const AUTO_LIFE_MS = 1.5 * DEMAND_MS;
 
 export interface StartPrewarmedDeps extends SetupDeps {
   warm: PrewarmedStore;
@@ -69,22 +74,24 @@ async function reserved(
   throw new ServiceError('resource_limit', 'There is no capacity for a prewarmed sandbox.');
 }
 
-/** The label outlives every deadline: a prewarmed sandbox has none, and later the row decides. */
+/**
+ * The label outlives every deadline: a sandbox that a template prewarms has none, and later the row decides. Without a template one
+ * ends by itself, if no server ends it before.
+ */
 function create(
   { runtimes, clock }: StartPrewarmedDeps,
-  { plan, provider }: Want,
+  { plan, provider, template }: Want,
   { id, epoch, memory_mb, vcpus, network, worker_id }: PrewarmedRecord,
   signal: AbortSignal,
 ): Promise<Started> {
   const expires_at = new Date(clock.now() + MAX_DURATION_MS).toISOString();
   const planned = plan(clock.now());
   const { image, image_policy, private_images, row } = planned;
-  if (worker_id === LOCAL_WORKER)
-    return createHere(
-      provider,
-      { id, epoch, image, image_policy, private_images, memory_mb, vcpus, network, expires_at },
-      signal,
-    );
+  if (worker_id === LOCAL_WORKER) {
+    const facts = { id, epoch, image, image_policy, private_images, memory_mb, vcpus, network, expires_at };
+    const deadline = template === AUTO ? clock.monotonic() + AUTO_LIFE_MS : undefined;
+    return createHere(provider, { ...facts, deadline }, signal);
+  }
   // The processors of this host do not limit a worker.
   const placed = { ...row, id, epoch, worker_id, expires_at, vcpus: planned.vcpus };
   return runtimes.create({ row: placed, image, image_policy, private_images, strict: false }, signal);

@@ -121,25 +121,32 @@ export class MemoryQueue implements SpawnQueue {
     const place = this.#fair.next();
     if (!place) return;
     this.#trying = place;
-    void this.#try(place).finally(() => {
+    void this.#try(place).then((isStarted) => {
       this.#trying = undefined;
-      this.#pump();
+      // The spawn that starts reaches its provider before the next one is planned.
+      if (isStarted) setImmediate(() => this.#pump());
+      else this.#pump();
     });
   }
 
-  async #try(place: QueueEntry<QueuedSpawn>): Promise<void> {
+  /** Whether the spawn starts. */
+  async #try(place: QueueEntry<QueuedSpawn>): Promise<boolean> {
     const ticket = place.item;
     const frees = this.#frees;
     try {
       const tried = await ticket.attempt();
-      if ('admitted' in tried) this.#start(place, tried.admitted);
-      else if (ticket.ending) ticket.ending();
+      if ('admitted' in tried) {
+        this.#start(place, tried.admitted);
+        return true;
+      }
+      if (ticket.ending) ticket.ending();
       else if (!isCapacityDenial(tried.denied)) this.#remove(place, admissionRefused(tried.denied));
       // Capacity that was freed meanwhile may have come too late for this attempt, so it gets another.
       else if (this.#frees === frees) this.#fair.hold(place, lackOf(tried.denied));
     } catch (error) {
       this.#remove(place, error);
     }
+    return false;
   }
 
   #start(place: QueueEntry<QueuedSpawn>, admitted: unknown): void {

@@ -44,6 +44,8 @@ export interface Settings extends ViewSettings, Limits {
   defaultProvider: string;
   /** The most prewarmed sandboxes, of all templates. */
   maxPrewarm: number;
+  /** What is kept ready without a template; absent: nothing. */
+  readonly autoPrewarm?: { max: number; memory_mb: number } | undefined;
   /** Sandboxes share VMs; absent: each has a runtime of its own. */
   pool?: PoolLimits;
   /** The limits that apply to a spawn on `provider`; without one those that apply to all. */
@@ -109,6 +111,10 @@ export function controlSettings(config: LiveConfig): Settings {
     defaultProvider: providers.default,
     // Sandboxes that share a VM cannot be prepared before their owner is known.
     maxPrewarm: pool.enabled ? 0 : defaults.max_prewarm,
+    get autoPrewarm() {
+      const { auto, auto_max: max, auto_memory_mb: memory_mb } = config.current().prewarm;
+      return auto && defaults.max_prewarm > 0 && !pool.enabled ? { max, memory_mb } : undefined;
+    },
     ...places,
     limits: (provider) => ({
       max_sandboxes: config.current().defaults.max_sandboxes,

@@ -22,6 +22,8 @@ export interface PrewarmEntry {
   since?: number;
   /** Kept open so that the first command is fast; also reports the death of the sandbox. */
   lease?: SessionHold;
+  /** What its image was when it started, where the provider can tell. */
+  imageId?: string | undefined;
   /** Aborts its start. */
   abort: AbortController;
   /** Never rejects; resolves when it has started or been given up. */

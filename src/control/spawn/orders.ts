@@ -18,10 +18,12 @@ import type { Attempt, StoredApplicant } from '../queue/ticket.ts';
 import type { LimitsOf } from '../records/settings.ts';
 import { sandboxView } from '../records/views.ts';
 import type { Credentials } from '../runtime/credentials.ts';
+import type { Demand, PlainRequest } from '../runtime/demand.ts';
 import { endOfSpawn, type InFlightSpawn } from '../runtime/in-flight-spawns.ts';
 import { alternatives, type ChooseDeps, chooseProvider, providerOf } from './choose.ts';
 import { egressPlace, egressWish, withCredentials } from './egress.ts';
 import { otherBody, replayed } from './idempotency.ts';
+import { autoShape, plainRequest } from './plain.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
 import {
   placed,
@@ -39,6 +41,7 @@ export interface OrderDeps extends ChooseDeps, ReserveDeps {
   sandboxes: Pick<SandboxStore, 'get' | 'getWithQuota' | 'reserve'>;
   templates: Pick<TemplateStore, 'get'>;
   idempotency: Pick<IdempotencyStore, 'find'>;
+  demand: Pick<Demand, 'note'>;
   credentials: Pick<Credentials, 'wish'>;
   limitsOf: LimitsOf;
   cpus: number;
@@ -115,9 +118,12 @@ export class SpawnOrders {
       const now = hasWaited ? await limitsOf(owner_id) : limits;
       const planOf = (each: Provider) =>
         hasWaited || each !== provider ? this.#plan(spawn, each, now, names) : first;
-      return this.#firstWithCapacity(spawn, provider, (each) =>
-        reserveSandbox(this.#deps, this.#reserving(spawn, planOf(each), each, claim)),
-      );
+      return this.#firstWithCapacity(spawn, provider, async (each) => {
+        const reserving = this.#reserving(spawn, planOf(each), each, claim);
+        const tried = await reserveSandbox(this.#deps, reserving);
+        if ('admitted' in tried) this.#note(spawn, reserving.plan);
+        return tried;
+      });
     };
     const demand = first.demand && demandKey(first.demand);
     const facts = { owner_id, actor: caller.actor, provider: provider.kind, demand };
@@ -166,6 +172,7 @@ export class SpawnOrders {
       const plan = this.#plan(spawn, provider, limits, { id });
       const reserving = this.#reserving(spawn, plan, provider, claim);
       const tried = await reserveTicket(this.#deps, reserving, { id, home });
+      if (tried.kind === 'admitted') this.#note(spawn, plan);
       return tried.kind === 'denied' ? { denied: tried.decision } : { admitted: tried };
     });
     return 'admitted' in tried ? tried.admitted : { kind: 'denied', decision: tried.denied };
@@ -208,8 +215,18 @@ export class SpawnOrders {
     provider: Provider,
     claim: IdempotencyClaim | undefined,
   ): ReserveRequest {
-    const shape = template && !this.#deps.settings.pool ? shapeOf(template, plan) : undefined;
+    if (this.#deps.settings.pool) return { plan, provider, shape: undefined, claim };
+    const shape = template ? shapeOf(template, plan) : this.#plain(plan) && autoShape(plan);
     return { plan, provider, shape, claim };
+  }
+
+  #plain(plan: SpawnPlan): PlainRequest | undefined {
+    return this.#deps.settings.autoPrewarm && plainRequest(plan);
+  }
+
+  #note({ template }: StoredSpawn, plan: SpawnPlan): void {
+    const plain = template ? undefined : this.#plain(plan);
+    if (plain) this.#deps.demand.note(plain, plan.row.owner_id);
   }
 
   /** Reserves with the chosen provider, else with the first other one that has capacity. */

@@ -27,6 +27,9 @@ export function containerProvider(deps: ContainerDeps): Provider {
     describe: () => ({ isolation: isolationOf(state), images: deps.config.allowed_images }),
     refuseImage: imagePolicy(deps.config.allowed_images),
     presentImages: (signal) => presentImages(state, signal),
+    // A start that always pulls may find another image.
+    imageId: async ({ image = state.defaultImage }, signal) =>
+      image && state.config.pull !== 'always' ? state.images.idOf(image, signal) : undefined,
     probe: (signal) => probeContainer(state, signal),
     create: (spec, signal) => createRuntime(state, spec, signal),
     inspect: (ref, signal) => inspectRuntime(state, ref, signal),

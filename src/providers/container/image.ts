@@ -30,8 +30,8 @@ export interface Images {
    * is not allowed or has unsupported volumes, and `provider_error` for an unavailable image.
    */
   ready(reference: string, spec: PullSpec, signal: AbortSignal): Promise<ImageFacts>;
-  /** Never pulls. */
-  isPresent(reference: string, signal: AbortSignal): Promise<boolean>;
+  /** The id that the name leads to now; undefined: the engine has no such image. Never pulls. */
+  idOf(reference: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
 export interface ImagesDeps extends PullDeps {
@@ -54,7 +54,7 @@ export function images(deps: ImagesDeps): Images {
   const { engine, clock, allowed, bounds, pulled, policy: configured } = deps;
   const fetch = pullQueue(clock, bounds, (reference) => fetched(deps, reference));
   return {
-    isPresent: async (reference, signal) => (await lookUp(engine, reference, signal)) !== undefined,
+    idOf: async (reference, signal) => (await lookUp(engine, reference, signal))?.id,
     ready: async (reference, { account, image_policy }, signal) => {
       allowed(reference);
       const policy = image_policy === 'present' ? 'never' : configured;

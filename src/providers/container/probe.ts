@@ -140,7 +140,7 @@ export async function defaultImageFinding(
   const { images, config, defaultImage } = state;
   if (defaultImage === undefined || defaultImage === '') return undefined;
   try {
-    if (await images.isPresent(defaultImage, signal))
+    if ((await images.idOf(defaultImage, signal)) !== undefined)
       return { name: 'image', ok: true, message: `Image ${defaultImage} is available.` };
     const others = await presentImages(state, signal);
     const what =

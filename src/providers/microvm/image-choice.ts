@@ -1,5 +1,6 @@
 // Chooses the disk for the requested image: a file of the configuration, one that `svc image build` made, or the disk of an image
 // of the store.
+import { stat } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import { isImageName } from '../../domain/image-name.ts';
 import type { ImageWish } from '../../domain/image-policy.ts';
@@ -60,6 +61,16 @@ export async function readyImage(state: State, spec: ImageSpec, signal: AbortSig
   const { found, path } = await state.slowly(() => storedDisk(state, wish));
   if (!found || path !== undefined || found.image.platform !== OWN_PLATFORM) return notes;
   return [...notes, ...((await state.disks?.ready(found, signal)) ?? [])];
+}
+
+/** See the seam: the digest of an image of the store, else the file and its time. */
+export async function imageId(state: State, spec: ImageSpec): Promise<string | undefined> {
+  try {
+    const { path, stored } = await chooseImage(state, spec);
+    return stored?.image.digest ?? `${path} ${(await stat(path)).mtimeMs}`;
+  } catch {
+    return undefined;
+  }
 }
 
 export async function imageState(state: State, spec: ImageSpec): Promise<ImageState | undefined> {

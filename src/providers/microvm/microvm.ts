@@ -8,7 +8,7 @@ import { createRuntime } from './create.ts';
 import { clear } from './destroy.ts';
 import type { MicrovmDeps } from './folders.ts';
 import { runtimePaths } from './folders.ts';
-import { imageState, presentImages, readyImage } from './image-choice.ts';
+import { imageId, imageState, presentImages, readyImage } from './image-choice.ts';
 import { inspectRuntime, listRuntimes, watchRuntimes } from './listing.ts';
 import { GATE_MODULE, hasPart } from './modules.ts';
 import { probeMicrovm } from './probe.ts';
@@ -36,6 +36,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     presentImages: () => presentImages(state),
     readyImage: (spec, signal) => readyImage(state, spec, signal),
     imageState: (spec) => imageState(state, spec),
+    imageId: (spec) => imageId(state, spec),
     describe: () => ({ isolation: isolationOf(state), images: state.knownImages() }),
     probe: (signal) => probeMicrovm(state, signal),
     create: (spec, signal) => createRuntime(state, snapshots, spec, signal),

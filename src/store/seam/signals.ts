@@ -9,6 +9,7 @@
  * - `freed` (whose, where): capacity became free.
  * - `tickets`: spawns began to wait, or have another home. `ticket` (its id, or where it was admitted): a spawn no longer waits.
  * - `quota` (the owner), `templates` (a name), `secrets` (a name): these changed.
+ * - `demand` (a spawn, as JSON): a process admitted one without a template.
  * - `roles` (who had them): a process has given its roles back.
  */
 export const SIGNAL_KINDS = [
@@ -19,6 +20,7 @@ export const SIGNAL_KINDS = [
   'quota',
   'templates',
   'secrets',
+  'demand',
   'roles',
 ] as const;
 export type SignalKind = (typeof SIGNAL_KINDS)[number];

@@ -46,7 +46,7 @@ const numbers: MetricsBody = {
     ...{ spawn_queue_wait_total_ms: 0, spawn_queue_wait_max_ms: 0, spawn_queue_wait_avg_ms: 0 },
   },
   prewarm: {
-    ...{ wanted: 0, ready: 0, starting: 0, claimed_total: 0, missed_total: 0 },
+    ...{ wanted_auto: 0, wanted: 0, ready: 0, starting: 0, claimed_total: 0, missed_total: 0 },
     ...{ made_total: 0, failed_total: 0, evicted_total: 0, by_worker: {} },
   },
   workers: { total: 1, by_status: { online: 1 }, stale: 0, oldest_heartbeat_seconds: 1 },

@@ -58,7 +58,7 @@ export interface World extends FakeDeps {
 /** Not started: call `control.start()` for background work. `traits` are what the provider says of itself. */
 export function world(
   config: Partially<Config> = {},
-  traits: Pick<Provider, 'namesAreGiven' | 'hasNetwork' | 'refuseImage'> = {},
+  traits: Partial<Pick<Provider, 'kind' | 'namesAreGiven' | 'hasNetwork' | 'refuseImage' | 'imageId'>> = {},
 ): World {
   const deps = fakeDeps();
   const fake = Object.assign(fakeProvider(deps), traits);

@@ -362,9 +362,11 @@ class DiagnosticsLeases(TypedDict):
     expired: int
 
 
-# Prewarmed sandboxes that templates request.
+# Prewarmed sandboxes: those that templates request, and those of shapes that were spawned lately.
 class DiagnosticsPrewarm(TypedDict):
     wanted: int
+    # Of the wanted ones, those that no template requests.
+    wanted_auto: int
     ready: int
     starting: int
     claimed_total: int
@@ -455,7 +457,7 @@ class Diagnostics(TypedDict):
     workers: DiagnosticsWorkers
     # Leases of remote workers.
     leases: DiagnosticsLeases
-    # Prewarmed sandboxes that templates request.
+    # Prewarmed sandboxes: those that templates request, and those of shapes that were spawned lately.
     prewarm: DiagnosticsPrewarm
     quotas: QuotaSummary
     # Buckets are identified by hashes, so callers cannot be named.
@@ -1582,9 +1584,11 @@ class MetricsLeases(TypedDict):
     expired: int
 
 
-# Prewarmed sandboxes that templates request.
+# Prewarmed sandboxes: those that templates request, and those of shapes that were spawned lately.
 class MetricsPrewarm(TypedDict):
     wanted: int
+    # Of the wanted ones, those that no template requests.
+    wanted_auto: int
     ready: int
     starting: int
     claimed_total: int
@@ -1660,7 +1664,7 @@ class Metrics(TypedDict):
     workers: MetricsWorkers
     # Leases of remote workers.
     leases: MetricsLeases
-    # Prewarmed sandboxes that templates request.
+    # Prewarmed sandboxes: those that templates request, and those of shapes that were spawned lately.
     prewarm: MetricsPrewarm
     quotas: QuotaSummary
     # Buckets are identified by hashes, so callers cannot be named.

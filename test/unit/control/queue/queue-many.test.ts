@@ -78,3 +78,27 @@ describe('a long queue', () => {
     }
   });
 });
+
+it('starts the one that got the place before it plans the next', async () => {
+  const w = crowd();
+  const seen: Seen = { started: [], refused: [] };
+  for (const owner of ['ann', 'bob', 'cid']) {
+    ask(w, seen, owner);
+    await w.clock.advance(0);
+  }
+  const calls: string[] = [];
+  const { provider, store } = w;
+  const [{ create }, { reserve }] = [provider, store.sandboxes];
+  provider.create = (...given) => {
+    calls.push('create');
+    return create(...given);
+  };
+  store.sandboxes.reserve = (order) => {
+    calls.push('reserve');
+    return reserve(order);
+  };
+  await w.control.sandboxes.destroy(seen.started[0]?.id ?? '', owned('ann'));
+  await w.clock.advance(0);
+  expect(calls).toEqual(['reserve', 'create', 'reserve']);
+  expect(seen.started.map(({ owner }) => owner)).toEqual(['ann', 'bob']);
+});
