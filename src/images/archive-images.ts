@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { ServiceError } from '../domain/errors.ts';
 import {
   configOf,
   type Descriptor,
@@ -12,7 +13,7 @@ import {
   parseDocument,
   savedImages,
 } from './documents.ts';
-import { folderMembers, invalid, type Members, tarMembers } from './members.ts';
+import { cutOff, folderMembers, invalid, type Members, tarMembers } from './members.ts';
 import { digestOf, hexOf } from './store-paths.ts';
 
 /** Layers of this kind of processor run here. */
@@ -58,9 +59,20 @@ async function imagesOf(members: Members, tar: string | undefined): Promise<Omit
   if (layout) return { kind: 'oci', images: await ociImages(members) };
   const saved = await members.read('manifest.json', MOST_DOCUMENT);
   if (saved) return { kind: 'docker-archive', images: await dockerImages(members, saved) };
-  if (tar !== undefined && ROOT_FOLDERS.some((name) => members.hasTop(name)))
-    return { kind: 'rootfs', images: [rootImage(tar)] };
-  throw invalid('The archive is neither an image nor a root file system.');
+  const isRoot = ROOT_FOLDERS.some((name) => members.hasTop(name));
+  if (tar === undefined) throw noLayout(isRoot);
+  if (!isRoot) throw invalid('The archive is neither an image nor a root file system.');
+  // No digest says that it is complete.
+  if (!members.hasEnd) throw cutOff();
+  return { kind: 'rootfs', images: [rootImage(tar)] };
+}
+
+function noLayout(isRoot: boolean): ServiceError {
+  return new ServiceError('bad_request', 'The folder is not an OCI layout.', {
+    remedy: isRoot
+      ? 'Pack a root file system first: tar -C FOLDER -c . | svc image import - --name NAME'
+      : 'Give the folder that has the files oci-layout and index.json.',
+  });
 }
 
 const blob = (digest: string) => `blobs/sha256/${hexOf(digest)}`;

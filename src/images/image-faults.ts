@@ -11,7 +11,7 @@ export function foreignImage(name: string, platform: string): ServiceError {
 export function missingImage(name: string): ServiceError {
   return new ServiceError('not_found', `Image ${name} is not on this machine, and is not pulled.`, {
     remedy:
-      'Pull or import it first, or let spawns pull images: images.pull of the machine, and pull in the request.',
+      'Get it with svc image pull or svc image import, or let spawns pull: set images.pull to missing, and leave out pull in the request.',
     details: { reason: 'no_image', image: name },
   });
 }

@@ -70,6 +70,7 @@ async function importAll(
 ): Promise<string[]> {
   const { name } = importing.request;
   if (images.length === 0) throw invalid('The archive has no images.');
+  if (images.length > 1 && images.some((image) => image.names.length === 0)) throw unnamed();
   if (name !== undefined && images.length > 1)
     throw new ServiceError('bad_request', 'The archive has several images, so one name does not suffice.', {
       remedy: 'Import it without a name.',
@@ -91,6 +92,12 @@ function namesFor({ names }: ArchivedImage, name: string | undefined): string[] 
   if (wanted.length > 0) return wanted.map(completeImageName);
   throw new ServiceError('bad_request', 'The archive does not name its image.', {
     remedy: 'Give a name with --name.',
+  });
+}
+
+function unnamed(): ServiceError {
+  return new ServiceError('bad_request', 'The archive has several images, and does not name all of them.', {
+    remedy: 'Copy one to an archive of its own: skopeo copy oci:FOLDER:TAG oci-archive:one.tar',
   });
 }
 

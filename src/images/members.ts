@@ -20,12 +20,15 @@ export interface Members {
   open(name: string): Promise<{ size: number; bytes: Readable }>;
   /** Whether the top has a folder or file of this name. */
   hasTop(name: string): boolean;
+  /** False for a tar without the mark at its end, which may be cut off between two entries. */
+  hasEnd: boolean;
   close(): Promise<void>;
 }
 
 interface Found {
   open(name: string): Promise<{ size: number; bytes: Readable } | undefined>;
   hasTop(name: string): boolean;
+  hasEnd: boolean;
   close(): Promise<void>;
 }
 
@@ -33,6 +36,7 @@ interface Found {
 function membersOf(found: Found): Members {
   return {
     hasTop: found.hasTop,
+    hasEnd: found.hasEnd,
     close: found.close,
     async read(name, maxBytes) {
       const file = await found.open(checkName(name));
@@ -61,6 +65,7 @@ function checkName(name: string): string {
 export function folderMembers(folder: string, top: readonly string[]): Members {
   return membersOf({
     hasTop: (name) => top.includes(name),
+    hasEnd: true,
     close: async () => {},
     async open(name) {
       const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -85,10 +90,11 @@ type Member = { at: number; size: number } | { link: string };
 export async function tarMembers(path: string, signal: AbortSignal): Promise<Members> {
   const file = await open(path, 'r');
   try {
-    const index = await indexOf(file, signal);
+    const { index, hasEnd } = await indexOf(file, signal);
     const top = new Set([...index.keys()].map((name) => name.split('/')[0]));
     return membersOf({
       hasTop: (name) => top.has(name),
+      hasEnd,
       close: () => file.close(),
       async open(name) {
         const member = resolved(index, name);
@@ -104,7 +110,10 @@ export async function tarMembers(path: string, signal: AbortSignal): Promise<Mem
   }
 }
 
-async function indexOf(file: FileHandle, signal: AbortSignal): Promise<Map<string, Member>> {
+async function indexOf(
+  file: FileHandle,
+  signal: AbortSignal,
+): Promise<{ index: Map<string, Member>; hasEnd: boolean }> {
   const index = new Map<string, Member>();
   const { size: end } = await file.stat();
   const take = async (at: number, size: number) => {
@@ -119,7 +128,7 @@ async function indexOf(file: FileHandle, signal: AbortSignal): Promise<Map<strin
     signal.throwIfAborted();
     if (count > MOST_MEMBERS) throw invalid('The archive has too many entries.');
     const header = parseHeader(await take(at, BLOCK));
-    if (!header) break;
+    if (!header) return { index, hasEnd: true };
     const { type, size } = header;
     const content = at + BLOCK;
     if (type === 'x' || type === 'L') {
@@ -136,7 +145,7 @@ async function indexOf(file: FileHandle, signal: AbortSignal): Promise<Map<strin
     at = content + Math.ceil((['1', '2', '5'].includes(type) ? 0 : size) / BLOCK) * BLOCK;
     if (!Number.isSafeInteger(at) || at > end) throw cutOff();
   }
-  return index;
+  return { index, hasEnd: false };
 }
 
 /** Within the archive: a symbolic link is relative to its folder, a hard link to the top. */
@@ -152,7 +161,8 @@ function resolved(index: Map<string, Member>, name: string): { at: number; size:
   return member && !('link' in member) ? member : undefined;
 }
 
-function cutOff(): ServiceError {
+/** The archive ends too early. */
+export function cutOff(): ServiceError {
   return invalid('The archive is cut off.');
 }
 

@@ -26,7 +26,9 @@ export async function requireRoom(
   const { bavail, bsize } = await statfs(paths.root);
   if (bavail * bsize - bytes < keepFreeBytes)
     throw noRoom(
-      `Less than the ${keepFreeBytes} bytes of images.keep_free_bytes would stay free below images.path.`,
+      keepFreeBytes === 0
+        ? 'The disk below images.path has too little room for the image.'
+        : `Less than the ${keepFreeBytes} bytes of images.keep_free_bytes would stay free below images.path.`,
       'free disk space below images.path',
     );
 }

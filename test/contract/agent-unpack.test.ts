@@ -272,10 +272,16 @@ describe.each(UNPACK_USERS)('svc-agent unpack by $by', (user) => {
     ['nothing', Buffer.alloc(0)],
     ['no tar', Buffer.alloc(1024, 'x')],
     ['half an entry', tarArchive({ name: 'a', content: 'x'.repeat(2000) }).subarray(0, 1500)],
-    ['no end', tarArchive({ name: 'a', content: 'x' }).subarray(0, 1024)],
+    ['half a header', tarArchive({ name: 'a', content: 'x' }).subarray(0, 1200)],
     ['a second archive', Buffer.concat([tarArchive({ name: 'a' }), tarArchive({ name: 'b' })])],
   ])('refuses input with %s', async (_, input) => {
     expect(await unpacker.run(input)).toMatchObject({ code: REFUSED });
+  });
+
+  it('takes an archive that ends after an entry', async () => {
+    const input = tarArchive({ name: 'a', content: 'x' }).subarray(0, 1024);
+    expect(await unpacker.run(input)).toMatchObject({ code: 0 });
+    expect(readFileSync(join(unpacker.target, 'a'), 'utf8')).toBe('x');
   });
 
   it('runs without rights, in its target, and may make no other call', async () => {

@@ -18,7 +18,8 @@ import {
 } from '../../src/images/image-store.ts';
 import { importImages } from '../../src/images/import.ts';
 import type { LayerEvent } from '../../src/images/put-image.ts';
-import { STORE_UID } from '../../src/images/store-paths.ts';
+import { requireRoom } from '../../src/images/room.ts';
+import { STORE_UID, storePaths } from '../../src/images/store-paths.ts';
 import { releaseTree, useTree } from '../../src/images/tree-uses.ts';
 import { UID_BASE } from '../../src/providers/local/uid-slots.ts';
 import {
@@ -128,6 +129,28 @@ describe('the image store', () => {
     expect([stored('layers'), stored('tmp')]).toEqual([[], []]);
   });
 
+  it('says that the disk is too small where nothing is to stay free', async () => {
+    const room = { maxStoreBytes: 0, keepFreeBytes: 0 };
+    await expect(requireRoom(storePaths(folder), room, 2 ** 60)).rejects.toMatchObject({
+      status: 507,
+      message: 'The disk below images.path has too little room for the image.',
+    });
+  });
+
+  it('refuses several images that are not all named, whatever name is given', async () => {
+    const files = ociFiles(image());
+    const index = JSON.parse(`${files.get('index.json')}`);
+    const [entry] = index.manifests;
+    index.manifests = [entry, { ...entry, annotations: { 'org.opencontainers.image.ref.name': '1' } }];
+    files.set('index.json', Buffer.from(JSON.stringify(index)));
+    const archive = file(tarOf(files));
+    for (const name of [undefined, 'base'])
+      await expect(take(archive, name)).rejects.toMatchObject({
+        code: 'bad_request',
+        remedy: expect.stringContaining('skopeo copy'),
+      });
+  });
+
   it('imports a root file system as one layer, under the given name', async () => {
     await expect(take(file(BASE))).rejects.toMatchObject({
       code: 'bad_request',
@@ -136,6 +159,23 @@ describe('the image store', () => {
     const [found] = await take(file(BASE), 'base');
     expect(found).toMatchObject({ name: 'docker.io/library/base:latest', source: 'rootfs' });
     expect(found?.image.layers).toEqual([`sha256:${sha256(BASE)}`]);
+  });
+
+  // As `umoci insert` writes layers.
+  it('takes a layer without a mark at its end, but no root file system that may be cut off', async () => {
+    const endless = BASE.subarray(0, BASE.length - 1024);
+    const [found] = await take(file(tarOf(ociFiles(image({ layers: [endless, TOP] })))));
+    expect(found?.image.layers).toEqual([`sha256:${sha256(endless)}`, `sha256:${sha256(TOP)}`]);
+    await expect(take(file(endless), 'base')).rejects.toMatchObject({ message: 'The archive is cut off.' });
+  });
+
+  it('says how a folder can be imported', async () => {
+    const root = join(folder, 'root');
+    mkdirSync(join(root, 'etc'), { recursive: true });
+    await expect(take(root, 'base')).rejects.toMatchObject({
+      code: 'bad_request',
+      remedy: expect.stringContaining('tar -C FOLDER -c . | svc image import -'),
+    });
   });
 
   it('shares layers, and reads each only once', async () => {

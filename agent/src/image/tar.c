@@ -23,6 +23,7 @@ void tar_open(struct tar *tar, int fd)
 	tar->fd = fd;
 	tar->at = tar->end = tar->extension_size = 0;
 	tar->content = tar->padding = 0;
+	tar->may_lack_end = false;
 }
 
 /* Reads more input when none is left: 1, 0 at its end, -1. */
@@ -197,6 +198,8 @@ int tar_next(struct tar *tar, struct tar_entry *entry)
 	overlay.entry.attribute_count = 0;
 	overlay.size = NO_SIZE;
 	overlay.is_awaited = false;
+	if (tar->may_lack_end && fill(tar) == 0)
+		return 0;
 	while (is_extension(type = read_header(tar, entry, &size)))
 		if (take_extension(tar, type, size, &overlay))
 			return -1;

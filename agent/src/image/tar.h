@@ -45,6 +45,7 @@ struct tar {
 	size_t at, end;             /* of the input that is read and not used */
 	uint64_t content, padding;  /* of the current entry, not read yet */
 	size_t extension_size;
+	bool may_lack_end;          /* it may end after an entry: some programs write no blocks of zeros behind the last one */
 	uint8_t input[TAR_INPUT];
 	char extension[TAR_EXTENSION_MAX + 1];
 };

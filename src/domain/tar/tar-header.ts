@@ -38,7 +38,7 @@ export function parseHeader(block: Buffer): TarHeader | undefined {
 
 export function noTar(): ServiceError {
   return new ServiceError('bad_request', 'The input is not a tar archive, or it is damaged.', {
-    remedy: 'Give a tar of a root file system, plain or packed by gzip, xz or zstd.',
+    remedy: 'Give an archive of `docker save`, or a tar of a root file system; either may be compressed.',
   });
 }
 

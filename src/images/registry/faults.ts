@@ -12,8 +12,9 @@ export function unavailable(what: string, says: string, cause?: unknown): Servic
   return new ServiceError('unavailable', `${what} ${says}.`, {
     cause,
     retryAfterMs: AGAIN_MS,
-    remedy:
-      'Check the network and the registry, then pull again. Its certificate must be trusted: NODE_EXTRA_CA_CERTS names the file of a private authority.',
+    remedy: says.includes('certificate')
+      ? 'Set NODE_EXTRA_CA_CERTS to the file of the authority, if it is a private one, and restart the server.'
+      : 'Check the network and the registry, then pull again.',
   });
 }
 

@@ -1,6 +1,7 @@
 // `svc image` over the image store: its images as commands show them, and names of both kinds of images.
 import { Readable } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
+import { noStoredImage } from '../../images/image-faults.ts';
 import {
   type PruneRequest,
   pruneStored,
@@ -80,6 +81,8 @@ export async function removeEither(
     const { freed_bytes } = await removeStored(store, name);
     return { ...listItemOf(stored), freed_bytes };
   }
+  // A name that no image has says nothing about the kind of image that was meant.
+  if (provider === undefined && !(await findImage(places, name))) throw noStoredImage(name);
   const item = await dropImage(places, name);
   return { ...item, provider: 'microvm', freed_bytes: item.size_bytes };
 }
