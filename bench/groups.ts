@@ -1,5 +1,4 @@
-// The rows of the speed table by the world that they need: each group opens its own, measures the rows that are wanted of
-// it, and clears it away.
+// The rows of the speed table by the world that they need: each group opens its own, measures in it, and clears it away.
 import { withAdmissions } from './admissions.ts';
 import { withBackups } from './backup.ts';
 import { container, copies, otherLibrary, plain } from './container-groups.ts';
