@@ -132,7 +132,7 @@ async function sampled(sampler: Sampler, count: number): Promise<void> {
 function samplingPair(count: number, foldersOf: FoldersOf): Pair {
   return {
     id: `P50-${count}`,
-    name: `measuring ${count.toLocaleString('en')} sandboxes every 10 s: share of one processor`,
+    name: `measuring ${count.toLocaleString('en')} sandboxes all the time: share of one processor`,
     unit: '%',
     judged: 'figure',
     target: count === 1000 ? 1 : 5,

@@ -162,6 +162,7 @@ const CALLS: readonly ((io: AgentIo, chance: Chance) => Promise<unknown>)[] = [
   },
   async (io, chance) => some((await io.files.read('/r', { offset: 0, length: 1000 })).content, chance),
   async (io, chance) => some(io.console({ lines: 10, follow: true }), chance),
+  (io) => io.usage?.() ?? Promise.resolve(),
   async (io, chance) => {
     const connection = await io.connect(80);
     connection.on('error', () => undefined);

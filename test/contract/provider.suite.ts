@@ -52,7 +52,7 @@ export function providerContract(promises: Promises, ground: () => ProviderGroun
   if (promises.watches) watching(ground);
   if (promises.separatesNetworks) networks(ground);
   if (promises.measures) measuring(promises, ground);
-  if (promises.memory !== 'nobody') memory(promises.memory, ground);
+  if (promises.memory !== 'nobody') memory(promises.memory, promises, ground);
 }
 
 interface Running {
@@ -276,7 +276,11 @@ function networks(ground: () => ProviderGround): void {
   });
 }
 
-function memory(who: Exclude<Promises['memory'], 'nobody'>, ground: () => ProviderGround): void {
+function memory(
+  who: Exclude<Promises['memory'], 'nobody'>,
+  { measures, behindWorker }: Promises,
+  ground: () => ProviderGround,
+): void {
   const hog = ['/bin/sh', '-c', 'head -c 200000000 /dev/zero | tail -c 199999999 | wc -c'];
 
   it(`bounds memory: ${who} ends, and the reported state is true`, async () => {
@@ -300,6 +304,9 @@ function memory(who: Exclude<Promises['memory'], 'nobody'>, ground: () => Provid
           `it is ${state}`,
           async () => (await provider.inspect({ id, epoch: 1 }, soon())) === state,
         );
+        // What ended by it is counted, also when its counters went with it.
+        if (state === 'stopped' && measures === 'engine' && !behindWorker)
+          expect((await provider.usage?.([{ id, epoch: 1 }], soon()))?.get(id)?.oom_kills).toBe(1);
       },
       { memory_mb: 64 },
     );

@@ -8,7 +8,7 @@ import { CgroupUsage } from '../local/cgroup-usage.ts';
 import type { RuntimeRef } from '../provider.ts';
 import type { Reading } from '../reading.ts';
 import { refusedWith } from './engine-faults.ts';
-import { nameOf } from './listing.ts';
+import { inspectContainer, nameOf } from './listing.ts';
 import type { ContainerState } from './state.ts';
 
 const STATS_MS = 60_000;
@@ -46,25 +46,7 @@ export function containerReadings(state: ContainerState): ContainerReadings {
   const containerOf = async (ref: RuntimeRef, signal: AbortSignal) => known.get(ref.id) ?? look(ref, signal);
   const each: Each = (refs, signal, work) => eachOf(limit, refs, signal, work);
   return {
-    read: async (refs, signal) => {
-      const pairs = await each(refs, signal, (ref) => containerOf(ref, signal));
-      const containers = new Map(pairs.flatMap(([{ id }, one]) => (one ? [[id, one] as const] : [])));
-      const readings = await usage.readAll(
-        [...containers.keys()],
-        async (id) => containers.get(id)?.folders ?? [],
-        signal,
-      );
-      for (const [id, reading] of readings) {
-        const { pid, counter } = containers.get(id) as Container;
-        readings.set(id, { ...reading, ...networkOf(pid), counter });
-      }
-      const elsewhere = refs.filter(({ id }) => containers.get(id)?.folders.length === 0);
-      const told = await each(elsewhere, signal, (ref) =>
-        engineReading(state, { ref, container: containers.get(ref.id) as Container }, signal),
-      );
-      for (const [{ id }, reading] of told) if (reading) readings.set(id, reading);
-      return readings;
-    },
+    read: (refs, signal) => readAll({ state, usage, containerOf, each }, refs, signal),
     forget: ({ id }) => {
       known.delete(id);
       looking.delete(id);
@@ -72,6 +54,42 @@ export function containerReadings(state: ContainerState): ContainerReadings {
     },
     close: () => usage.close(),
   };
+}
+
+interface Parts {
+  state: ContainerState;
+  usage: CgroupUsage;
+  containerOf(ref: RuntimeRef, signal: AbortSignal): Promise<Container | undefined>;
+  each: Each;
+}
+
+async function readAll(
+  { state, usage, containerOf, each }: Parts,
+  refs: readonly RuntimeRef[],
+  signal: AbortSignal,
+): Promise<Map<string, Reading>> {
+  const pairs = await each(refs, signal, (ref) => containerOf(ref, signal));
+  const containers = new Map(pairs.flatMap(([{ id }, one]) => (one ? [[id, one] as const] : [])));
+  const foldersOf = async (id: string) => containers.get(id)?.folders ?? [];
+  const readings = await usage.readAll([...containers.keys()], foldersOf, signal);
+  for (const [id, reading] of readings) {
+    const { pid, counter } = containers.get(id) as Container;
+    readings.set(id, { ...reading, ...networkOf(pid), counter });
+  }
+  const ask = async (
+    some: readonly RuntimeRef[],
+    work: (ref: RuntimeRef) => Promise<Reading | undefined>,
+  ) => {
+    for (const [{ id }, reading] of await each(some, signal, work)) if (reading) readings.set(id, reading);
+  };
+  const isElsewhere = ({ id }: RuntimeRef) => containers.get(id)?.folders.length === 0;
+  await ask(refs.filter(isElsewhere), (ref) =>
+    engineReading(state, { ref, container: containers.get(ref.id) as Container }, signal),
+  );
+  // A container here without counters has ended. One elsewhere is silent most of the time: it is looked at when asked for alone.
+  const silent = refs.filter((ref) => !readings.has(ref.id) && (refs.length === 1 || !isElsewhere(ref)));
+  await ask(silent, (ref) => endReading(state, ref, containers.get(ref.id), signal));
+  return readings;
 }
 
 type Each = <T>(
@@ -156,7 +174,24 @@ async function engineReading(
   const query = { stream: 0, 'one-shot': 1 };
   const stats = await state.engine.json({ method: 'GET', path, query, what: 'measure a sandbox' }, signal);
   container.askedAt = now;
-  return { counter: container.counter, source: 'engine', ...valuesOf(stats) };
+  const values = valuesOf(stats);
+  // The engine answers zeros for one that has ended.
+  return values.processes === undefined
+    ? undefined
+    : { counter: container.counter, source: 'engine', ...values };
+}
+
+/** What is left to say of a container that has ended: whether its memory was used up. Its counters went with it. */
+async function endReading(
+  state: ContainerState,
+  ref: RuntimeRef,
+  container: Container | undefined,
+  signal: AbortSignal,
+): Promise<Reading | undefined> {
+  const name = await nameOf(state, ref, signal);
+  const facts = await inspectContainer(state.engine, name, signal);
+  if (facts?.state !== 'stopped' || !facts.isOutOfMemory) return undefined;
+  return { counter: container?.counter ?? name.slice(0, 128), source: 'engine', oom_kills: 1 };
 }
 
 interface Stats {
