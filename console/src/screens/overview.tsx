@@ -27,13 +27,14 @@ const MOST_USED = 10;
 /** The end of the scale unless more is used. */
 const ONE_PROCESSOR = 100;
 
+/** All that this screen asks is at most 15 calls a minute: they count against the caller's rate. */
 export function Overview(): JSX.Element {
   const who = identity();
-  const numbers = useGet<Numbers>('metrics', {}, 10_000);
-  const providers = useGet<Provider[]>('providers', {}, 10_000);
-  const health = useGet<Health>('health', {}, 10_000);
+  const numbers = useGet<Numbers>('metrics', {}, 15_000);
+  const providers = useGet<Provider[]>('providers', {}, 30_000);
+  const health = useGet<Health>('health', {}, 30_000);
   const [by, setBy] = useState<By>('cpu');
-  const usage = useGet<LiveUsage>('usage/sandboxes', { sort: by, limit: MOST_USED }, 5000);
+  const usage = useGet<LiveUsage>('usage/sandboxes', { sort: by, limit: MOST_USED }, 10_000);
   const counts = countStates();
   if (!census.isLoading.value && counts.total === 0 && census.failure.value === undefined) return <First />;
   return (

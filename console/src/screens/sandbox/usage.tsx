@@ -21,7 +21,7 @@ const GRAPHS: readonly { title: string; name: keyof Point; why?: string; text(va
 
 export function SandboxUsageTab({ id }: TabProps): JSX.Element {
   const [step, setStep] = useState('fine');
-  const usage = useGet<SandboxUsage>(`sandboxes/${id}/usage`, { step }, 2000);
+  const usage = useGet<SandboxUsage>(`sandboxes/${id}/usage`, { step }, 5000);
   return (
     <>
       <div class="filters">
