@@ -121,8 +121,18 @@ function take({ type, sandbox_id: id }: Event): void {
   if (type === 'sandbox.running' && known) {
     byId.set(id, { ...known, state: 'running' });
     version.value += 1;
-  } else if (type === 'sandbox.created' || type === 'sandbox.running' || type === 'sandbox.error') want(id);
+  } else if (TELLING.has(type)) want(id);
 }
+
+/** After these a sandbox is read again. */
+const TELLING = new Set<string>([
+  'sandbox.created',
+  'sandbox.running',
+  'sandbox.error',
+  'sandbox.extended',
+  'sandbox.unhealthy',
+  'sandbox.recovered',
+]);
 
 /** Asks for what an event named, for a few at a time; for many the list is read again. */
 function want(id: string): void {

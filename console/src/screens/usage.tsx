@@ -94,7 +94,7 @@ function Now({ owner }: { owner: string | undefined }): JSX.Element {
   const sort = place.value.query.get('now') ?? '-cpu';
   const by = SERVER_SORTS[sort.replace('-', '')] ?? 'cpu';
   const query = { sort: by, limit: MOST_LIVE, ...(owner !== undefined && { owner_id: owner }) };
-  const live = useGet<LiveUsage>('usage/sandboxes', query, 2000);
+  const live = useGet<LiveUsage>('usage/sandboxes', query, 5000);
   return (
     <Card title="Now">
       <Show of={live}>

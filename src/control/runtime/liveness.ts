@@ -5,7 +5,6 @@
 import type { Sessions } from '../../agent/sessions.ts';
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
-import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Destroyer } from './destroy.ts';
@@ -14,6 +13,7 @@ import type { Runtime, Runtimes } from './runtimes.ts';
 
 /** Concurrent second checks: each waits for a commit if it finds the same. */
 const AT_ONCE = 64;
+const ACTOR = 'system:health';
 const MOST_SILENT = 10_000;
 
 export type Liveness = 'answers' | 'silent' | 'lost' | 'unknown';
@@ -124,8 +124,12 @@ export class LivenessChecker {
     return 'lost';
   }
 
-  async #move({ id, state, epoch }: SandboxRecord, to: SandboxState): Promise<void> {
-    await this.#deps.sandboxes.transition({ id, from: [state], epoch, patch: { state: to }, events: [] });
+  async #move(row: SandboxRecord, to: 'running' | 'unhealthy'): Promise<void> {
+    const { id, state, epoch } = row;
+    const change = { id, from: [state], epoch, patch: { state: to }, events: [] };
+    const moved = await this.#deps.sandboxes.transition(change);
+    const type = to === 'running' ? 'sandbox.recovered' : 'sandbox.unhealthy';
+    if (moved) this.#deps.publisher.note(type, row, { provider: row.provider }, ACTOR);
     this.#deps.logger.info({ sandbox_id: id, from: state, to }, 'Sandbox state changed.');
   }
 }

@@ -49,8 +49,11 @@ export async function extendSandbox(
   request: ExtendRequest,
   caller: Caller,
 ): Promise<Sandbox> {
-  const lifeMs = lifeOf(deps, await deps.find.activeWithQuota(id, caller), request, caller);
+  const known = await deps.find.activeWithQuota(id, caller);
+  const lifeMs = lifeOf(deps, known, request, caller);
   const moved = await deps.moves.run(id, () => move(deps, id, { lifeMs, exact: request.exact ?? false }));
+  if (moved && moved.expires_at !== known.sandbox.expires_at)
+    deps.publisher.note('sandbox.extended', moved, { expires_at: moved.expires_at }, caller.actor);
   // The sandbox began to end after it was found: answer with its current state.
   const shown = moved ?? (await deps.find.usable(id, caller));
   await deps.fleet.abilities.learnOf([shown]);

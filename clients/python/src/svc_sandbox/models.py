@@ -679,7 +679,7 @@ class Error(TypedDict):
 class Event(TypedDict):
     # Increases with every event, also across restarts.
     id: int
-    type: Literal['sandbox.created', 'sandbox.running', 'sandbox.destroyed', 'sandbox.error', 'sandbox.oom', 'exec.started', 'exec.completed', 'exec.failed', 'exec.timeout', 'file.written', 'file.read', 'operation.failed', 'resource.limit', 'provider.failed', 'reconcile.action', 'spawn.queued', 'spawn.dequeued', 'spawn.queue_timeout', 'quota.saved', 'quota.deleted', 'image.pulled', 'image.failed', 'image.imported', 'image.removed', 'egress.denied', 'egress.allowed', 'egress.limited', 'egress.credential_used', 'egress.changed', 'usage.day', 'stream.gap']
+    type: Literal['sandbox.created', 'sandbox.running', 'sandbox.destroyed', 'sandbox.error', 'sandbox.oom', 'sandbox.extended', 'sandbox.unhealthy', 'sandbox.recovered', 'exec.started', 'exec.completed', 'exec.failed', 'exec.timeout', 'file.written', 'file.read', 'operation.failed', 'resource.limit', 'provider.failed', 'reconcile.action', 'spawn.queued', 'spawn.dequeued', 'spawn.queue_timeout', 'quota.saved', 'quota.deleted', 'image.pulled', 'image.failed', 'image.imported', 'image.removed', 'egress.denied', 'egress.allowed', 'egress.limited', 'egress.credential_used', 'egress.changed', 'usage.day', 'stream.gap']
     timestamp: str
     sandbox_id: NotRequired[str]
     owner_id: NotRequired[str]

@@ -36,7 +36,7 @@ const TABS: readonly { id: string; title: string; tab: ComponentType<TabProps>; 
 
 export function SandboxScreen({ rest }: { rest: string }): JSX.Element {
   const id = rest.split('/')[0] ?? '';
-  const loaded = useGet<Sandbox>(`sandboxes/${encodeURIComponent(id)}`, {}, 5000);
+  const loaded = useGet<Sandbox>(`sandboxes/${encodeURIComponent(id)}`, {}, 20_000);
   const [asking, setAsking] = useState<'end' | 'extend' | undefined>();
   useEffect(() => onEvent(({ sandbox_id }) => sandbox_id === id && loaded.again()), [id, loaded.again]);
   const { data: sandbox, failure } = loaded;
