@@ -11,7 +11,7 @@ import type { Group } from './group.ts';
 import { ownEngine } from './needs.ts';
 import { llmSandbox, llmSandboxPair, typedPairs } from './typed-commands.ts';
 
-export const container: Group = {
+const container: Group = {
   about: 'sandboxes in containers of an engine of its own',
   need: ownEngine,
   ids: ['P9-socket', 'P9-ndjson', 'P1', 'P2', 'P3', 'P4', 'P7', 'P8', 'P10-write', 'P10-read'],
@@ -26,7 +26,7 @@ export const container: Group = {
     }),
 };
 
-export const plain: Group = {
+const plain: Group = {
   about: 'containers that are ready without a template',
   need: ownEngine,
   ids: ['P26-plain', 'P26-burst'],
@@ -40,7 +40,7 @@ export const plain: Group = {
     ),
 };
 
-export const copies: Group = {
+const copies: Group = {
   about: 'commands for containers as they are typed, against those of Docker',
   need: engineClient,
   ids: ['P11-in', 'P11-out', 'P27-run', 'P27-exec'],
@@ -51,9 +51,11 @@ export const copies: Group = {
     }),
 };
 
-export const otherLibrary: Group = {
+const otherLibrary: Group = {
   about: 'commands in containers, against another library over the same engine',
   need: llmSandbox,
   ids: ['P27-llm'],
   run: (root, measure) => withContainers(root, async (world) => measure(llmSandboxPair(world))),
 };
+
+export const containerGroups: readonly Group[] = [container, copies, plain, otherLibrary];

@@ -1,7 +1,7 @@
 // The rows of the speed table by the world that they need: each group opens its own, measures in it, and clears it away.
 import { withAdmissions } from './admissions.ts';
 import { withBackups } from './backup.ts';
-import { container, copies, otherLibrary, plain } from './container-groups.ts';
+import { containerGroups } from './container-groups.ts';
 import { deliveryBench } from './delivery.ts';
 import { withDrain } from './drain.ts';
 import { EGRESS_ROWS, withEgressRows } from './egress.ts';
@@ -266,10 +266,7 @@ const debianMicrovm: Group = {
 };
 
 export const GROUPS: readonly Group[] = [
-  container,
-  copies,
-  plain,
-  otherLibrary,
+  ...containerGroups,
   userspaceCopies,
   userspace('bwrap'),
   userspace('unshare'),
