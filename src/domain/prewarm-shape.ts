@@ -7,6 +7,8 @@ export type PrewarmShape = Required<
 > & {
   image: string | undefined;
   setup: readonly string[];
+  /** What its start made for an egress policy; the policy itself comes with the sandbox. */
+  egress?: { mode: string; trust?: true } | undefined;
 };
 
 /**
@@ -17,7 +19,7 @@ export function prewarmShape(
   { template, version }: { template: string; version: number },
   shape: PrewarmShape,
 ): string {
-  const { image, provider, memory_mb, vcpus, network, setup, env } = shape;
+  const { image, provider, memory_mb, vcpus, network, setup, env, egress } = shape;
   const seen = setup.length > 0 ? env : {};
-  return fingerprint(template, { version, image, provider, memory_mb, vcpus, network, setup, seen });
+  return fingerprint(template, { version, image, provider, memory_mb, vcpus, network, setup, seen, egress });
 }

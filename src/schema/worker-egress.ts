@@ -126,6 +126,8 @@ export const EgressCall = Type.Object({
   beat: Type.Optional(Type.Boolean()),
   check: Type.Optional(Type.Object({ host: Type.String({ maxLength: 256 }), port: Type.Integer() })),
   log: Type.Optional(Type.Object(query)),
+  /** Ends the gate, and all links to it: nothing of it is left for the next order. */
+  end: Type.Optional(Type.Boolean()),
   /** Whether new lines of the decision log are sent from now on. */
   follow: Type.Optional(Type.Boolean()),
 });

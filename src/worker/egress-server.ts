@@ -138,13 +138,14 @@ class ServedLink implements EgressReader {
     }
   }
 
-  async #perform({ apply, after, check, log, follow }: Omit<EgressCall, 'id'>): Promise<EgressAnswer> {
+  async #perform({ apply, after, end, check, log, follow }: Omit<EgressCall, 'id'>): Promise<EgressAnswer> {
     const { egress } = this.#deps;
     if (apply) {
       const isApplied = await this.#apply(apply, after);
       this.#join();
       return isApplied ? {} : { outrun: true };
     }
+    if (end) egress.close(this.#id);
     if (check) return { check: await egress.gate(this.#id).check(check.host, check.port) };
     if (log) return { log: egress.gate(this.#id).log(log) };
     if (follow !== undefined) this.#follow(follow);

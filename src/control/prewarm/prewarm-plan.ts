@@ -6,11 +6,14 @@ import { templateRequest } from '../../domain/template.ts';
 import { formatTemplateKey } from '../../domain/template-key.ts';
 import type { WorkerDemand } from '../../domain/worker-demand.ts';
 import type { Provider } from '../../providers/provider.ts';
+import type { SandboxEgress } from '../../schema/egress.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LimitsOf, Settings } from '../records/settings.ts';
+import type { Credentials } from '../runtime/credentials.ts';
 import type { Demand } from '../runtime/demand.ts';
 import { type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
+import { egressPlace, egressWish } from '../spawn/egress.ts';
 import { AUTO, autoShape } from '../spawn/plain.ts';
 import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
 import { shapeOf } from '../spawn/take-prewarmed.ts';
@@ -32,6 +35,7 @@ export interface PrewarmPlanDeps extends ChooseDeps {
   settings: Settings;
   limitsOf: LimitsOf;
   demand: Pick<Demand, 'peaks'>;
+  credentials: Pick<Credentials, 'env'>;
   cpus: number;
   /** The memory of this host in megabytes, if it is known. */
   memoryMb: number | undefined;
@@ -48,6 +52,12 @@ export interface Want {
   /** What the template demands of the worker. */
   demand: WorkerDemand | undefined;
   env: Record<string, string>;
+  /** The policy of the template, under which its setup runs. */
+  egress?: SandboxEgress | undefined;
+  /** This server cannot hold it. */
+  isElsewhere?: boolean;
+  /** The owner of the template. */
+  owner_id?: string | undefined;
   /** Plans a new row. */
   plan(now: number): SpawnPlan;
 }
@@ -123,17 +133,24 @@ async function shares({ settings, limitsOf }: PrewarmPlanDeps, templates: readon
 async function want(deps: PrewarmPlanDeps, template: TemplateRecord): Promise<Omit<Want, 'count'>> {
   const { settings, cpus, ids } = deps;
   const { setup } = template;
-  const request = { ...templateRequest(template, {}), template: template.name };
-  const provider = await chooseProvider(deps, request.provider);
+  const asked = { ...templateRequest(template, {}), template: template.name };
+  const provider = await chooseProvider(deps, asked.provider);
+  const wish = egressWish({}, template, settings);
+  const place = wish && (await egressPlace(deps, provider, { wish, worker_id: template.worker_id }));
+  const placeholders = wish && (await deps.credentials.env(wish));
+  const request = { ...asked, env: { ...placeholders, ...asked.env } };
   const plan = (now: number) => {
     const limits = settings.ownerLimits;
     // Whoever may spawn the template gets it.
     const privateImages = mayUsePrivate(settings.privateOwners, template.owner_id);
     const facts = { settings, cpus, provider, setup, limits, privateImages, id: ids.sandbox(), now };
-    return planSpawn(request, NOBODY, facts);
+    return planSpawn(request, NOBODY, { ...facts, ...place });
   };
   const example = plan(0);
   const key = formatTemplateKey(template);
   const { demand, row } = example;
-  return { template: key, shape: shapeOf(template, example), provider, setup, demand, env: row.env, plan };
+  const { owner_id } = template;
+  const policy = { egress: place?.egress, isElsewhere: place?.isElsewhere === true, owner_id };
+  const shape = shapeOf(template, example);
+  return { template: key, shape, provider, setup, demand, env: row.env, ...policy, plan };
 }

@@ -10,6 +10,7 @@ import type { Started } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../../store/seam/prewarmed.ts';
 import { DEMAND_MS } from '../runtime/demand.ts';
+import type { EgressGates } from '../runtime/egress-gates.ts';
 import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
 import { createHere, type Runtime, type Runtimes } from '../runtime/runtimes.ts';
 import { runSetup, type SetupDeps } from '../runtime/setup.ts';
@@ -23,7 +24,8 @@ const AUTO_LIFE_MS = 1.5 * DEMAND_MS;
 
 export interface StartPrewarmedDeps extends SetupDeps {
   warm: PrewarmedStore;
-  fleet: Pick<Fleet, 'placement'>;
+  fleet: Pick<Fleet, 'placement' | 'abilities'>;
+  egress: Pick<EgressGates, 'certificate' | 'open' | 'withdraw'>;
   runtimes: Pick<Runtimes, 'create' | 'destroy' | 'capabilities'>;
   sessions: Pick<Sessions<Runtime>, 'acquire' | 'end'>;
 }
@@ -50,7 +52,7 @@ export async function startPrewarmed(
   entry.row = await reserved(deps, want, entry.row, most);
   const { warnings, notes: _notes, ...created } = await create(deps, want, entry.row, signal);
   const made: PrewarmedRecord = { ...entry.row, ...created, state: 'ready', warnings };
-  await runSetup(deps, { ...made, env: want.env }, want.setup, signal);
+  await setUp(deps, want, made, signal);
   const lease = await deps.sessions.acquire(made, signal);
   const { replica_id: _, ...row } = made;
   if (await deps.warm.ready(made)) return { row, lease };
@@ -58,16 +60,37 @@ export async function startPrewarmed(
   throw new ServiceError('conflict', 'The prewarmed sandbox was discarded.');
 }
 
+/** Under the policy of the template alone, which ends with it: that of an owner comes when it is taken. Shows that a gate opens, too. */
+async function setUp(
+  deps: StartPrewarmedDeps,
+  { egress, owner_id, env, setup }: Want,
+  made: PrewarmedRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!egress) return runSetup(deps, { ...made, env }, setup, signal);
+  const owner = owner_id === undefined ? {} : { owner_id };
+  await deps.egress.open({ ...made, egress, ...owner }, signal);
+  try {
+    await runSetup(deps, { ...made, env }, setup, signal);
+  } finally {
+    await deps.egress.withdraw(made.id);
+  }
+}
+
 /** Placed as a spawn would be. It is kept through its session, so a worker needs sessions. */
 async function reserved(
   { warm, fleet, settings }: StartPrewarmedDeps,
-  { provider, demand }: Want,
+  { provider, demand: asked, isElsewhere }: Want,
   row: PrewarmedRecord,
   most: number | undefined,
 ): Promise<PrewarmedRecord> {
   const remote = settings.pool === undefined;
   const images = imageForms(row.image);
-  const placement = fleet.placement({ local: isLocal(provider), remote, sessions: true, demand, images });
+  const capability = asked?.capability;
+  const among = capability === undefined ? undefined : fleet.abilities.knownAble(provider.kind, capability);
+  const demand = asked && { ...asked, ...(among && { among }) };
+  const local = isLocal(provider) && !isElsewhere;
+  const placement = fleet.placement({ local, remote, sessions: true, demand, images });
   const limits = { ...settings.limits(row.provider as ProviderKind), placement };
   const placed = await warm.reserve(row, limits, most);
   if (placed) return placed;
@@ -78,23 +101,25 @@ async function reserved(
  * The label outlives every deadline: a sandbox that a template prewarms has none, and later the row decides. Without a template one
  * ends by itself, if no server ends it before.
  */
-function create(
-  { runtimes, clock }: StartPrewarmedDeps,
-  { plan, provider, template }: Want,
+async function create(
+  { runtimes, clock, egress: gates }: StartPrewarmedDeps,
+  { plan, provider, template, egress }: Want,
   { id, epoch, memory_mb, vcpus, network, worker_id }: PrewarmedRecord,
   signal: AbortSignal,
 ): Promise<Started> {
   const expires_at = new Date(clock.now() + MAX_DURATION_MS).toISOString();
   const planned = plan(clock.now());
-  const { image, image_policy, private_images, row } = planned;
+  const { image, image_policy, private_images, row, gate } = planned;
+  const trust = egress?.trust ? await gates.certificate() : undefined;
+  const made = { image, image_policy, private_images, ...(gate && { gate }), ...(trust && { trust }) };
   if (worker_id === LOCAL_WORKER) {
-    const facts = { id, epoch, image, image_policy, private_images, memory_mb, vcpus, network, expires_at };
+    const facts = { id, epoch, ...made, memory_mb, vcpus, network, expires_at };
     const deadline = template === AUTO ? clock.monotonic() + AUTO_LIFE_MS : undefined;
     return createHere(provider, { ...facts, deadline }, signal);
   }
   // The processors of this host do not limit a worker.
   const placed = { ...row, id, epoch, worker_id, expires_at, vcpus: planned.vcpus };
-  return runtimes.create({ row: placed, image, image_policy, private_images, strict: false }, signal);
+  return runtimes.create({ row: placed, ...made, strict: false }, signal);
 }
 
 /** Resolves when nothing of it is left. Idempotent. */

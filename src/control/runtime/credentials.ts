@@ -126,13 +126,19 @@ export class Credentials {
     for (const each of template?.credentials ?? [])
       if (typeof each === 'string') requireServed(known.get(each), each, owner_id);
     const sealed = spawn && (await this.sealed(spawn, { owner_id }));
+    return { wish: { ...wish, ...(sealed && { spawn: sealed }) }, env: await this.env(wish) };
+  }
+
+  /** The variables with placeholders that commands get, whoever may use the credentials. */
+  async env({ template, spawn }: Wish): Promise<Record<string, string>> {
+    const known = await this.#all();
     const used = [template, spawn].flatMap((policy) => policy?.credentials ?? []);
     const env = used.flatMap((each): [string, string][] => {
       const name = typeof each === 'string' ? each : each.name;
       const variable = typeof each === 'string' ? known.get(each)?.facts.env : each.env;
       return variable === undefined ? [] : [[variable, placeholderOf(name)]];
     });
-    return { wish: { ...wish, ...(sealed && { spawn: sealed }) }, env: Object.fromEntries(env) };
+    return Object.fromEntries(env);
   }
 
   /** What stored policies may use now, those of later ones first. One that cannot be opened is left out, with a line in the log. */

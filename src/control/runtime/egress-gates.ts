@@ -50,6 +50,15 @@ export class EgressGates {
     throw untrusted();
   }
 
+  /** Opens the gate of a sandbox that runs already; retries while that fails, with the sandbox cut off. Never rejects. */
+  readonly hold = (row: GatedRow): Promise<void> => this.#adopt(row);
+
+  /** Closes every connection of the sandbox and forgets its policy and its log, on a worker, too. Never rejects. */
+  async withdraw(id: string): Promise<void> {
+    await this.#entries.get(id)?.held.withdraw?.();
+    this.close(id);
+  }
+
   /** Returns the certificate that programs of a new sandbox are to trust, in PEM. */
   async certificate(): Promise<string> {
     const [newest] = await this.#deps.authorities.all();

@@ -38,5 +38,7 @@ export interface HeldGate {
   cut(): Promise<void>;
   /** Connects to the sandbox, or to its worker. Here programs can connect when it resolves; on a worker once an order is applied. */
   serve(row: GatedSandbox, signal: AbortSignal): Promise<Serving>;
+  /** Ends the gate on its worker. Never rejects. */
+  withdraw?(): Promise<void>;
   close(): void;
 }

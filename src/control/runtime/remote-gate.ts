@@ -62,6 +62,12 @@ export class RemoteGate implements HeldGate, GateView {
     if (this.#order) await this.apply(cutOrder(this.#order), this.orders).catch(() => undefined);
   }
 
+  /** A worker of an earlier version keeps a gate that allows nothing. */
+  async withdraw(): Promise<void> {
+    await this.cut();
+    await this.#call({ end: true }).catch(() => undefined);
+  }
+
   async serve(row: GatedSandbox, signal: AbortSignal): Promise<Serving> {
     let greet = () => {};
     const greeted = new Promise<void>((resolve) => {

@@ -99,11 +99,9 @@ export class SpawnOrders {
     const provider = await chooseProvider(this.#deps, request.provider);
     chose(provider.kind);
     const place = wish && (await egressPlace(this.#deps, provider, { wish, worker_id: request.worker_id }));
-    const egress = place?.egress;
     const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
     const asksNetwork = short.network === 'default';
-    // Prewarmed sandboxes started without a policy.
-    const shape = template && !egress ? templateShape(template) : undefined;
+    const shape = template && templateShape(template);
     const asked = { request, setup, asksNetwork, provider: provider.kind, caller };
     const stored = place ? { ...asked, ...place } : asked;
     const spawn: StoredSpawn = shape ? { ...stored, template: shape } : stored;

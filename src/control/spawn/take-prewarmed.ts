@@ -8,13 +8,16 @@ import { prewarmShape } from '../../domain/prewarm-shape.ts';
 import { formatTemplateKey } from '../../domain/template-key.ts';
 import { agentLifeMs } from '../../domain/ttl.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { SandboxEgress } from '../../schema/egress.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { TemplateRecord } from '../../store/seam/templates.ts';
 import type { Reservation, ReserveOrder, SandboxRecord, SandboxStore } from '../../store/store.ts';
+import { egressNotes } from '../records/egress-rules.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 import { sandboxView } from '../records/views.ts';
+import type { EgressGates } from '../runtime/egress-gates.ts';
 import type { OpenOutcomes } from '../runtime/open-outcomes.ts';
 import type { PrewarmEntry, WhereReady } from '../runtime/prewarm-stock.ts';
 import type { Fleet } from '../workers/fleet.ts';
@@ -44,6 +47,7 @@ export interface TakePrewarmedDeps {
   publisher: Publisher;
   settings: Settings;
   fleet: Fleet;
+  egress: Pick<EgressGates, 'hold'>;
   openOutcomes: Pick<OpenOutcomes, 'failed'>;
   logger: Logger;
 }
@@ -83,8 +87,9 @@ async function takeEntry(
   entry: PrewarmEntry,
   settled: Settled,
 ): Promise<Taken> {
-  const row = claimedRow(plan, entry);
-  if (plan.strict && row.warnings !== undefined) {
+  const taken = claimedRow(plan, entry);
+  const row = plan.egress ? withPolicy(taken, plan.egress) : taken;
+  if (plan.strict && taken.warnings !== undefined) {
     // A new sandbox would have the same differences, and its provider reports them.
     deps.prewarm.putBack(entry);
     return undefined;
@@ -97,6 +102,8 @@ async function takeEntry(
     deps.prewarm.claimed(entry);
     deps.publisher.committed(reservation.events);
     if (row.worker_id !== LOCAL_WORKER) passLifetime(deps, row);
+    // Cut off until its policy holds: nothing of it was there before.
+    if (plan.egress) await deps.egress.hold({ ...row, egress: plan.egress });
     return { sandbox, ...(reservation.turn !== undefined && { turn: reservation.turn }) };
   }
   if (reservation.kind === 'gone') {
@@ -147,6 +154,11 @@ function claimedRow({ row, warnings }: SpawnPlan, { row: warm }: PrewarmEntry): 
   return { ...row, id, epoch, worker_id, state: 'running', image, memory_mb, vcpus, ...runtime, ...changed };
 }
 
+function withPolicy(row: SandboxRecord, egress: SandboxEgress): SandboxRecord {
+  const warnings = keptWarnings([...(row.warnings ?? []), ...egressNotes(egress)]);
+  return { ...row, egress, ...(warnings.length > 0 && { warnings }) };
+}
+
 async function reserve(
   { sandboxes, prewarm, publisher, settings, fleet, openOutcomes }: TakePrewarmedDeps,
   row: SandboxRecord,
@@ -192,9 +204,10 @@ export function templateShape({
 }
 
 /** The shape of the sandbox that a plan would start. */
-export function shapeOf(template: TemplateShape, { row, image, setup }: SpawnPlan): string {
+export function shapeOf(template: TemplateShape, { row, image, setup, egress }: SpawnPlan): string {
+  const made = egress && defined({ mode: egress.mode, trust: egress.trust });
   return prewarmShape(
     { template: formatTemplateKey(template), version: template.version },
-    { ...row, image, setup },
+    { ...row, image, setup, egress: made },
   );
 }

@@ -42,10 +42,6 @@ export function templateFacts(request: TemplateUpdate, rules: TemplateRules): Te
   const { worker_id, worker_labels = {}, pull, egress } = request;
   imagePolicy(settings.pull, pull);
   checkEgress(request, settings.egress);
-  if (egress && prewarm > 0)
-    throw new ServiceError('bad_request', 'prewarm cannot be combined with egress yet.', {
-      remedy: 'Remove one of them.',
-    });
   const { maxPrewarm } = settings;
   if (prewarm > maxPrewarm)
     throw new ServiceError('resource_limit', 'prewarm is over the maximum.', {
