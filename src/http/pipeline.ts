@@ -67,6 +67,8 @@ export interface PipelineDeps {
   eventLoop: EventLoopYield;
   /** What comes under the name of a preview is the gateway's. */
   previews: PreviewGateway;
+  /** Answers a request whose headers name a port of a sandbox; false for all others. */
+  servePortOf?(request: FastifyRequest, reply: FastifyReply): boolean;
 }
 
 type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
@@ -186,6 +188,7 @@ function alwaysHook(
       if (raw.headers.upgrade !== undefined) origins.checkUpgrade(raw.headers);
       if (!auth.enabled) origins.checkChange(raw.method, raw.headers);
       if (namesPort(raw)) return servePort(request, reply, { ...deps, origins, access: current().access });
+      if (deps.servePortOf?.(request, reply)) return;
       const headers = origins.answerHeaders(raw.headers);
       if (headers) reply.headers(headers);
       done();

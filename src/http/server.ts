@@ -15,6 +15,8 @@ import { type ConnectionLimits, limitConnections, mostConnections } from './conn
 import { registerConsole } from './console/console.ts';
 import { renderOpenapi } from './description/openapi.ts';
 import { registerFacade } from './e2b/facade.ts';
+import { OWN_PORTS, opensPorts, ownTarget, portTarget, servePortOf } from './e2b/sandbox-ports.ts';
+import { noteUnserved } from './e2b/unserved.ts';
 import { createFastify } from './framework.ts';
 import { keepHalfOpen } from './half-closed.ts';
 import type { HttpConfig } from './http-config.ts';
@@ -62,8 +64,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   guardStart(deps.config.current());
   const running = inFlight();
   let closed: Promise<void> | undefined;
-  const { config, clock, logger } = deps;
-  const { server } = config.current();
+  const { config, clock, logger, control } = deps;
+  const { server, e2b } = config.current();
   const { rates, audit, metrics, namedKeys } = deps.control;
   const previews = previewGateway({
     clock,
@@ -71,6 +73,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     previews: deps.control.previews,
     server,
     inFlight: running,
+    reserved: e2b.enabled ? OWN_PORTS : [],
+    admits: (raw, sandbox_id) => e2b.enabled && opensPorts(control.dataAccess, raw, sandbox_id),
     connectionOf: (raw) => upgrades.of(raw),
     endWithKey: (request, response) => streams.add(request, response, () => request.raw.socket.destroy()),
   });
@@ -83,6 +87,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     named: namedKeys,
     audit,
     previews,
+    ...(e2b.enabled && {
+      servePortOf: (request, reply) => servePortOf(request, reply, { control, previews }),
+    }),
     eventLoop,
     counted: metrics.request,
     inFlight: running,
@@ -90,7 +97,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   });
   // Paths of previews are the guest's: the router must neither judge nor match them.
   const addressOf = (raw: IncomingMessage) =>
-    namesPort(raw) || previews.targetOf(raw) !== undefined ? '/' : (raw.url ?? '');
+    namesPort(raw) || previews.targetOf(raw) !== undefined || (e2b.enabled && portTarget(raw) !== undefined)
+      ? '/'
+      : (raw.url ?? '');
   const app = createFastify({
     ...deps,
     always: steps.always,
@@ -165,9 +174,13 @@ function registerAll(
   app.decorateRequest('page', undefined);
   const unrouted = unroutedFailure(ROUTES);
   // Before the framework looks at the body, which nobody asked for.
-  app.addHook('onRequest', ({ is404, raw }, _reply, done) =>
-    done(is404 ? unrouted(raw.url ?? '') : undefined),
-  );
+  const { preview_domain } = deps.config.current().server;
+  app.addHook('onRequest', ({ is404, raw, routeOptions }, _reply, done) => {
+    // The name of a sandbox serves its data plane only.
+    const isStray = ownTarget(raw.headers, preview_domain) !== undefined && !isOfSandbox(routeOptions.config);
+    if (is404) noteUnserved(deps.control, raw);
+    done(isStray ? unrouted('/') : is404 ? unrouted(raw.url ?? '') : undefined);
+  });
   app.register(
     async (api) => {
       for (const route of ROUTES) registerRoute(api, route, shared);
@@ -186,6 +199,9 @@ function registerAll(
   const { consoleFolder: folder } = deps;
   if (console.enabled && folder !== undefined) registerConsole(app, { folder, ids: deps.ids, unrouted });
 }
+
+/** Whether a route is of the data plane (data-server.ts). */
+const isOfSandbox = (config: object) => (config as { isOfSandbox?: boolean }).isOfSandbox === true;
 
 function factsOf({ version, config }: HttpServerDeps): ServerFacts {
   let rendered: { json: string; yaml: string } | undefined;

@@ -8,6 +8,7 @@ import { CustomConfig, HostedConfig } from './config-backends.ts';
 import { ConsoleConfig } from './config-console.ts';
 import { ContainerConfig } from './config-container.ts';
 import { DatabaseConfig } from './config-database.ts';
+import { E2bConfig } from './config-e2b.ts';
 import { EgressConfig } from './config-egress.ts';
 import { ImagesConfig } from './config-images.ts';
 import {
@@ -268,12 +269,7 @@ export const Config = section('svc configuration', {
       'The key that seals them in the database, at least 32 characters and equal on all servers of a database; if empty and database.path is used, a key is generated beside that file. Backups do not contain it.',
     ),
   }),
-  e2b: section('The interface for programs that were written for E2B (docs/e2b.md).', {
-    enabled: flag(
-      true,
-      'Serve it on the address of the server. Without authentication it is served on loopback addresses only.',
-    ),
-  }),
+  e2b: E2bConfig,
   mcp: section('The server of the Model Context Protocol, for agents (docs/mcp.md).', {
     enabled: flag(
       false,

@@ -213,6 +213,9 @@ export const Diagnostics = Type.Object(
       description:
         'Held for sandboxes with an egress policy: gates, connections, looked-up names, lines of logs. Empty while egress.enabled is false.',
     }),
+    e2b_unserved: Type.Record(Type.String(), count, {
+      description: 'Calls of programs for E2B that this server does not serve, by method and path.',
+    }),
     remediation: Type.Record(Type.String(), Type.String(), {
       description: 'The document to read first for each topic.',
     }),

@@ -1,5 +1,6 @@
 // The interface of E2B against who must not use it: no key, no token, the token of another sandbox, forged links, pages of other
 // origins, and bodies that are not what they say.
+import { get } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { fileSignature } from '../../src/domain/data-token.ts';
 import { lastFrame, messageFrame } from '../../src/http/e2b/rpc/frames.ts';
@@ -43,7 +44,10 @@ const DATA: [method: string, path: string][] = [
 let http: TestHttp;
 let [mine, theirs] = ['', ''];
 beforeAll(async () => {
-  http = await startHttp({ auth: { enabled: true, api_key: API_KEY } });
+  http = await startHttp({
+    auth: { enabled: true, api_key: API_KEY },
+    server: { preview_domain: 'boxes.test' },
+  });
 });
 afterAll(() => http.server.close(0));
 beforeEach(async () => {
@@ -123,6 +127,46 @@ it('finds the sandbox of a link by its signature, and of no other', async () => 
   ])
     expect(await read(forged)).toBe(401);
   expect((await ask('POST', `/files?path=a&signature=${signature}`, {}, 'x')).status).toBe(401);
+});
+
+it('reaches the data plane by the name of a port, and nothing else', async () => {
+  const named = (host: string, path: string, headers = {}) =>
+    new Promise<{ status: number; text: string }>((resolve, reject) => {
+      const { port } = new URL(http.url);
+      const request = get({ port, path, host: '127.0.0.1', headers: { host, ...headers } }, async (answer) =>
+        resolve({ status: answer.statusCode ?? 0, text: (await answer.toArray()).join('') }),
+      );
+      request.once('error', reject);
+    });
+  const host = (port: number, id = mine) => `${port}-${id}.boxes.test:7443`;
+  expect((await named(host(49_983), '/health')).status).toBe(204);
+  expect((await named(host(49_983, 'sb-gone'), '/health')).text).toContain('The sandbox was not found');
+  const token = { 'x-access-token': `access ${mine}` };
+  expect((await named(host(49_999), '/contexts', token)).status).toBe(200);
+  // The name wins over the header.
+  const other = { ...token, 'e2b-sandbox-id': mine, 'e2b-sandbox-port': '49983' };
+  expect((await named(host(49_983, theirs), '/files?path=a', other)).status).toBe(401);
+  for (const path of ['/sandboxes', '/api/v1/sandboxes', '/openapi.json', '/console', '/'])
+    expect((await named(host(49_983), path, { 'x-api-key': API_KEY })).status).toBe(404);
+  expect((await named('api.boxes.test', '/v2/sandboxes', { 'x-api-key': API_KEY })).status).toBe(200);
+});
+
+it('needs a token of the sandbox for ports that headers name', async () => {
+  const asked = async (headers: Record<string, string>, port = '3000') =>
+    (await ask('GET', '/sandboxes', { 'e2b-sandbox-id': mine, 'e2b-sandbox-port': port, ...headers })).status;
+  for (const headers of [
+    {},
+    { 'x-api-key': API_KEY },
+    { 'e2b-traffic-access-token': `traffic ${theirs}` },
+    { 'e2b-traffic-access-token': `access ${mine}` },
+    { 'x-access-token': `traffic ${mine}` },
+  ] as Record<string, string>[])
+    expect(await asked(headers)).toBe(401);
+  const before = http.control.asked.length;
+  await asked({ 'e2b-traffic-access-token': `traffic ${mine}` });
+  expect(http.control.asked.slice(before).map(({ method }) => method)).toContain('previews.open');
+  // The old SDK names its agent's port on control calls, too.
+  expect(await asked({ 'x-api-key': API_KEY }, '49983')).toBe(200);
 });
 
 it('keeps answers of sandboxes from being shown by a browser', async () => {

@@ -52,6 +52,7 @@ const present = {
   javascript: () => onPath('npm') && installs('scripts/javascript-tools.sh'),
   schemathesis: () => onPath('python3') && installs('scripts/schemathesis.sh'),
   'e2b-python': () => onPath('python3') && installs('scripts/e2b-python.sh'),
+  'e2b-programs': () => onPath('python3') && onPath('npm') && installs('scripts/e2b-programs.sh'),
   'docker-registry': () => debianProgram('docker-registry') !== undefined,
   buildah: () => debianProgram('buildah') !== undefined,
   haproxy: () => debianProgram('haproxy', ['haproxy']) !== undefined,

@@ -29,6 +29,8 @@ export interface AnsweredRequest {
 export interface MetricViews {
   /** Counts a request that was answered. */
   request(answered: AnsweredRequest): void;
+  /** Counts a call of a program for E2B that this server does not serve, by method and path. */
+  unserved(what: string): void;
   body(): Promise<MetricsBody>;
   /** The Prometheus text format, with its media type. */
   text(): Promise<{ text: string; type: string }>;

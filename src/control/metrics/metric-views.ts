@@ -10,6 +10,7 @@ import { exposeUsage, type UsageSource } from './exposed-usage.ts';
 import type { ImageSizeReader } from './image-sizes.ts';
 import type { Metrics } from './metrics.ts';
 import type { Instruments } from './readings.ts';
+import { Unserved } from './unserved.ts';
 
 export interface MetricViewDeps {
   metrics: Metrics;
@@ -30,10 +31,12 @@ export interface MetricViewDeps {
 
 export function metricViews(deps: MetricViewDeps): MetricViews {
   const { metrics, instruments, shared, version, redact } = deps;
+  const unserved = new Unserved();
   metrics.set('svc_build_info', [{ labels: { version, node: process.version }, value: 1 }]);
   return {
     request: ({ route, method, status, seconds }) =>
       metrics.observe('svc_http_request_duration_seconds', { route, method, status }, seconds),
+    unserved: (what) => unserved.count(what),
     body: async () => (await instruments.read()).body,
     text: async () => {
       // What is counted in this process is shown also while the database does not answer.
@@ -53,6 +56,7 @@ export function metricViews(deps: MetricViewDeps): MetricViews {
       const shown = redact(plain) as typeof plain;
       return {
         ...shown,
+        e2b_unserved: unserved.counts(),
         remediation: { ...REMEDIATION },
         redactions: maskedPaths(plain, shown),
         ...(logs && { logs: deps.recentLogs?.() ?? [] }),

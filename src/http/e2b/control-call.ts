@@ -2,6 +2,7 @@
 import type { Caller } from '../../control/api/caller.ts';
 import type { ControlPlane } from '../../control/api/control-plane.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
+import type { Config } from '../../schema/config.ts';
 import type { KeyScope } from '../../schema/key.ts';
 import type { Method } from '../paths.ts';
 import type { Fields } from './read-body.ts';
@@ -12,6 +13,8 @@ export interface ControlCall {
   body: Fields;
   caller: Caller;
   idempotencyKey: { idempotencyKey?: string };
+  settings: Config['e2b'];
+  host: string | undefined;
   /** Aborts when the client has disconnected. */
   signal: AbortSignal;
   hold: Hold;

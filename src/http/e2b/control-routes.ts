@@ -8,6 +8,7 @@ import { notOffered } from './answers.ts';
 import type { ControlCall, ControlResult, ControlRoute } from './control-call.ts';
 import { createSandbox, templateName, withinCeiling } from './create-sandbox.ts';
 import { listSandboxes } from './list-sandboxes.ts';
+import { changedPolicy } from './network-wish.ts';
 import { BUILT_IN, detailView, listedView, startedView } from './sandbox-view.ts';
 import { sampleOf } from './usage-sample.ts';
 
@@ -30,7 +31,7 @@ function creations(): ControlRoute[] {
   const route = (id: string, path: string, seconds: number) =>
     change(id, 'POST', [path], async (call, control) => {
       const sandbox = await createSandbox(call, control, seconds);
-      return { status: 201, body: startedView(sandbox, control.dataAccess), created: sandbox.id };
+      return { status: 201, body: startedView(sandbox, control.dataAccess, call.host), created: sandbox.id };
     });
   return [route('e2b.create', '/sandboxes', LIFE.v1), route('e2b.createV2', '/v2/sandboxes', LIFE.v2)];
 }
@@ -46,7 +47,7 @@ function lives(): ControlRoute[] {
         const { body, caller } = call;
         const seconds = body.number('timeout') ?? LIFE.v2;
         const sandbox = await extended(control, idOf(call), { seconds, exact: false }, caller);
-        return { status: 200, body: startedView(sandbox, control.dataAccess) };
+        return { status: 200, body: startedView(sandbox, control.dataAccess, call.host) };
       },
     ),
     change('e2b.resume', 'POST', ['/sandboxes/:id/resume'], async (call, control) => {
@@ -63,6 +64,12 @@ function lives(): ControlRoute[] {
       const asked = Math.min(call.body.number('duration') ?? 0, MOST_REFRESH);
       const seconds = Math.max(asked, LIFE.v1);
       await extended(control, idOf(call), { seconds, exact: false }, call.caller);
+      return NOTHING;
+    }),
+    change('e2b.network', 'PUT', ['/sandboxes/:id/network'], async (call, control) => {
+      const policy = changedPolicy(call.body);
+      await running(control, idOf(call), call.caller);
+      await control.egress.replace(idOf(call), policy, call.caller);
       return NOTHING;
     }),
     change('e2b.kill', 'DELETE', ['/sandboxes/:id'], async (call, control) => {
@@ -84,7 +91,7 @@ function views(): ControlRoute[] {
     }),
     read('e2b.get', ['/sandboxes/:id'], async (call, control) => {
       const sandbox = await running(control, idOf(call), call.caller);
-      return { status: 200, body: detailView(sandbox, control.dataAccess) };
+      return { status: 200, body: detailView(sandbox, control.dataAccess, call.host) };
     }),
     read('e2b.metrics', ['/sandboxes/:id/metrics'], async (call, control) => ({
       status: 200,
@@ -127,7 +134,6 @@ function absent(): ControlRoute[] {
     ['e2b.pause', 'POST', 'Pausing a sandbox', ['/sandboxes/:id/pause']],
     ['e2b.fork', 'POST', 'Forking a sandbox', ['/sandboxes/:id/fork']],
     ['e2b.snapshot', 'POST', 'A snapshot of a sandbox', ['/sandboxes/:id/snapshots']],
-    ['e2b.network', 'PUT', 'Changing the network of a sandbox', ['/sandboxes/:id/network']],
     ['e2b.build', 'POST', 'Building a template', ['/v3/templates', '/v2/templates', '/templates']],
     ['e2b.tag', 'POST', 'A tag of a template', ['/templates/tags']],
     ['e2b.untag', 'DELETE', 'A tag of a template', ['/templates/tags']],
@@ -142,7 +148,8 @@ function absent(): ControlRoute[] {
     paths,
     scope: 'use',
     audited: 'never',
-    handler: async () => {
+    handler: async (_call, control) => {
+      control.metrics.unserved(`${method} ${paths[0]}`);
       throw notOffered(what);
     },
   }));

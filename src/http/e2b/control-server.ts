@@ -57,12 +57,15 @@ async function answer(
   const { caller } = authorized;
   const hold = heldFor(reply.raw, control.ledger.open(accountOf(caller)));
   watchPace(raw, clock, () => raw.socket.destroy());
-  const body = objectOf(await readBytes(raw, config.current().server.body_limit, hold));
+  const { server, e2b: settings } = config.current();
+  const body = objectOf(await readBytes(raw, server.body_limit, hold));
   const result = await route.handler(
     {
       params: request.params as Record<string, string>,
       query: new URL(raw.url ?? '/', 'http://x').searchParams,
       body,
+      settings,
+      host: raw.headers.host,
       caller,
       idempotencyKey: idempotencyOf(raw.headers),
       signal: disconnectSignal(reply.raw),

@@ -6,19 +6,19 @@ import { type Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
 import { validator } from '../../schema/validator.ts';
 import { badWish } from './answers.ts';
 import type { ControlCall } from './control-call.ts';
+import { networkOf, refuseUnsupported as refuseUnsupportedNetwork } from './network-wish.ts';
 import type { Fields } from './read-body.ts';
 import { BUILT_IN, TEMPLATE_NOTE } from './sandbox-view.ts';
 
-const ALL_TRAFFIC = ['0.0.0.0/0', '::/0'];
 const check = validator(SpawnRequest, 'The request');
 
 /** Throws `not_found` for an unknown template, `bad_request` for what cannot be done. */
 export async function createSandbox(
-  { body, caller, signal, idempotencyKey }: ControlCall,
+  { body, caller, signal, idempotencyKey, settings }: ControlCall,
   control: ControlPlane,
   defaultSeconds: number,
 ): Promise<Sandbox> {
-  refuseUnsupported(body);
+  refuseUnsupported(body, settings.on_timeout);
   const template = templateName(body.text('templateID') ?? '');
   const isStored = await isOwn(template, control, { caller });
   const note = isStored || template === BUILT_IN[0] ? {} : { [TEMPLATE_NOTE]: template };
@@ -28,7 +28,7 @@ export async function createSandbox(
   const request: SpawnRequest = {
     metadata,
     ...(env && { env }),
-    ...(isCutOff(body) && { network: 'none' as const }),
+    ...networkOf(body, settings.egress),
     ...(isStored && { template }),
   };
   const spawn = (ttl: string) => {
@@ -75,11 +75,12 @@ async function isOwn(
   }
 }
 
-function refuseUnsupported(body: Fields): void {
-  if (body.flag('autoPause') === true || body.object('autoResume')?.flag('enabled') === true)
+function refuseUnsupported(body: Fields, onTimeout: ControlCall['settings']['on_timeout']): void {
+  const isPaused = body.flag('autoPause') === true || body.object('autoResume')?.flag('enabled') === true;
+  if (isPaused && onTimeout === 'refuse')
     throw badWish(
       'This server does not pause sandboxes.',
-      'Leave lifecycle out: sandboxes end at their timeout.',
+      'Leave lifecycle out: sandboxes end at their timeout. With e2b.on_timeout: end they do whatever lifecycle says.',
     );
   if (body.object('mcp')) throw badWish('This server has no MCP gateway for sandboxes.', 'Leave mcp out.');
   const { length: tokens } = Object.keys(body.object('iam')?.texts('tokens') ?? {});
@@ -87,40 +88,5 @@ function refuseUnsupported(body: Fields): void {
   if ((body.list('volumeMounts') ?? []).length > 0)
     throw badWish('This server has no volumes.', 'Leave volumeMounts out.');
   const network = body.object('network');
-  if (network) refuseNetwork(network);
-}
-
-function refuseNetwork(network: Fields): void {
-  const refuse = (name: string, remedy: string) =>
-    badWish(`network.${name} is not supported by this server.`, remedy);
-  if (network.flag('allowPublicTraffic') === false)
-    throw refuse(
-      'allowPublicTraffic',
-      'Set server.preview_access to signed to protect the ports of all sandboxes.',
-    );
-  for (const name of ['maskRequestHost', 'egressProxy', 'dnsServers', 'rules', 'httpsPorts'])
-    if (isSaid(network, name)) throw refuse(name, 'Leave it out.');
-  const denied = network.list('denyOut') ?? [];
-  const onlyAll = denied.every((target) => ALL_TRAFFIC.includes(String(target)));
-  if ((network.list('allowOut') ?? []).length > 0 || !onlyAll)
-    throw badWish(
-      'Rules for single targets are not supported by this interface.',
-      'Deny all traffic, or spawn with an egress policy (docs/network.md).',
-    );
-}
-
-function isSaid(fields: Fields, name: string): boolean {
-  const said = [() => fields.text(name), () => fields.list(name), () => fields.object(name)].map((read) => {
-    try {
-      return read();
-    } catch {
-      return undefined;
-    }
-  });
-  return said.some((value) => value !== undefined && !(Array.isArray(value) && value.length === 0));
-}
-
-function isCutOff(body: Fields): boolean {
-  const denied = body.object('network')?.list('denyOut') ?? [];
-  return body.flag('allow_internet_access') === false || denied.length > 0;
+  if (network) refuseUnsupportedNetwork(network);
 }

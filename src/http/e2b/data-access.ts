@@ -4,9 +4,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ControlPlane } from '../../control/api/control-plane.ts';
 import type { SignedFile } from '../../domain/data-token.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import type { LiveConfig } from '../../domain/live-config.ts';
 import type { Clock } from '../../domain/ports.ts';
+import type { HttpConfig } from '../http-config.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Origin } from '../rate-limit.ts';
+import { ownTarget } from './sandbox-ports.ts';
 
 /** A request for a sandbox that does not run, in words of its own (answers.ts). */
 export class SandboxGone extends Error {
@@ -22,6 +25,7 @@ export interface DataGate {
   control: Pick<ControlPlane, 'dataAccess'>;
   pipeline: Pick<Pipeline, 'guesses'>;
   clock: Pick<Clock, 'now'>;
+  config: Pick<LiveConfig<HttpConfig>, 'current'>;
 }
 
 /** What admits to a route: the token, the token or a signed link, the token for ports too, or nothing, not even a sandbox. */
@@ -46,6 +50,7 @@ export async function admit(
   const origin = { connection: request.raw.socket, address: request.address, reply };
   const traffic = auth === 'port' ? headerOf(headers, 'e2b-traffic-access-token') : undefined;
   const named =
+    ownTarget(headers, gate.config.current().server.preview_domain)?.sandbox_id ??
     headerOf(headers, 'e2b-sandbox-id') ??
     (token === undefined ? undefined : dataAccess.sandboxOf('access', token)) ??
     (traffic === undefined ? undefined : dataAccess.sandboxOf('traffic', traffic)) ??

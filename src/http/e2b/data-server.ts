@@ -18,6 +18,7 @@ import { admit, type DataAuth, SandboxGone } from './data-access.ts';
 import type { FacadeDeps } from './facade-deps.ts';
 import { type FilesDeps, readFile, writeFiles } from './files-content.ts';
 import { filesystemService } from './filesystem/filesystem-service.ts';
+import { environmentIn, usage } from './plain-views.ts';
 import { processService } from './process/process-service.ts';
 import { objectOf, readBytes } from './read-body.ts';
 import { RpcFailure, rpcFailure } from './rpc/failure.ts';
@@ -30,8 +31,8 @@ import {
   STREAM_TYPE,
   type Unary,
 } from './rpc/rpc.ts';
+import { ownTarget } from './sandbox-ports.ts';
 import { templateOf } from './sandbox-view.ts';
-import { sampleOf } from './usage-sample.ts';
 import { homes, userOf } from './users.ts';
 
 /** The largest message of an RPC, in bytes. */
@@ -61,6 +62,7 @@ export function serveData(plane: FastifyInstance, deps: FacadeDeps): void {
       method,
       url,
       exposeHeadRoute: false,
+      config: { isOfSandbox: true },
       onRequest: (request, _reply, done) => enter(deps, request, url, done),
       handler: (request, reply) => serve(deps, { auth, handler }, request, reply),
     });
@@ -79,8 +81,7 @@ export function serveData(plane: FastifyInstance, deps: FacadeDeps): void {
   for (const { method, path, handler } of code.routes) add(method, path, 'port', handler);
   // Without a sandbox it is the health of this server, as probes ask for it.
   add('GET', '/health', 'open', async (call, request, reply) => {
-    if (call.sandbox_id === '' || request.headers['e2b-sandbox-port'] !== CODE_PORT)
-      return reply.code(204).send();
+    if (call.sandbox_id === '' || portOf(request.raw, deps) !== CODE_PORT) return reply.code(204).send();
     await code.ready(call);
     return 'OK';
   });
@@ -91,6 +92,12 @@ export function serveData(plane: FastifyInstance, deps: FacadeDeps): void {
     sendAnswer(reply, { status: 200, headers: {}, body: await environmentIn(deps, call) }),
   );
   addFiles(add, { ...shared, maxFileSize: deps.config.current().server.max_file_size }, deps);
+}
+
+/** The host wins over the header. */
+function portOf({ headers }: FastifyRequest['raw'], { config }: FacadeDeps): string {
+  const { preview_domain } = config.current().server;
+  return String(ownTarget(headers, preview_domain)?.port ?? headers['e2b-sandbox-port']);
 }
 
 type Add = (method: 'GET' | 'POST' | 'DELETE', url: string, auth: DataAuth, handler: Handler) => void;
@@ -261,40 +268,4 @@ function requireType({ raw }: FastifyRequest, type: string): void {
   const coding = raw.headers['content-encoding'] ?? 'identity';
   if (mediaType(raw.headers) === type && coding === 'identity') return;
   throw new ServiceError('unsupported_media_type', `Send the message as ${type}, not compressed.`);
-}
-
-/** What a command would get. */
-async function environmentIn(
-  { control }: FacadeDeps,
-  { sandbox_id, caller, signal, hold }: RpcCall,
-): Promise<Record<string, string>> {
-  const request = { command: 'env -0', timeout: '10s' };
-  const { stdout } = await control.exec.run(sandbox_id, request, caller, signal, hold);
-  const lines = String(stdout)
-    .split('\0')
-    .filter((line) => line.includes('='));
-  return Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-  );
-}
-
-async function usage(
-  { control }: FacadeDeps,
-  { sandbox_id, caller, signal, hold }: RpcCall,
-): Promise<object> {
-  const sandbox = await control.sandboxes.get(sandbox_id, caller);
-  const sample = await sampleOf(control, sandbox, { caller, signal, hold });
-  const mib = (bytes: number) => Math.round(bytes / 1024 / 1024);
-  return {
-    ts: sample.timestampUnix,
-    cpu_count: sample.cpuCount,
-    cpu_used_pct: sample.cpuUsedPct,
-    mem_total: sample.memTotal,
-    mem_used: sample.memUsed,
-    mem_cache: sample.memCache,
-    mem_total_mib: mib(sample.memTotal),
-    mem_used_mib: mib(sample.memUsed),
-    disk_used: sample.diskUsed,
-    disk_total: sample.diskTotal,
-  };
 }

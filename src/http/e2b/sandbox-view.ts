@@ -16,24 +16,31 @@ const LEAST_MEMORY_MB = 128;
 const DISK_MB = 1024;
 
 /** The answer of create and connect, which carries the tokens. */
-export function startedView(sandbox: Sandbox, data: DataAccess): object {
+export function startedView(sandbox: Sandbox, data: DataAccess, host: string | undefined): object {
   const { access, traffic } = data.tokensOf(sandbox.id);
   return {
     ...named(sandbox),
     envdAccessToken: access,
     trafficAccessToken: traffic,
-    domain: sandbox.preview_domain ?? null,
+    domain: domainOf(sandbox, host),
   };
 }
 
 /** The answer of get. */
-export function detailView(sandbox: Sandbox, data: DataAccess): object {
+export function detailView(sandbox: Sandbox, data: DataAccess, host: string | undefined): object {
   return {
     ...listedView(sandbox),
     envdAccessToken: data.tokensOf(sandbox.id).access,
-    domain: sandbox.preview_domain ?? null,
+    domain: domainOf(sandbox, host),
     lifecycle: { autoResume: false, onTimeout: 'kill' },
   };
+}
+
+/** Where ports of the sandbox are: with the port by which the caller reached us, if it used the domain. */
+function domainOf({ preview_domain: domain }: Sandbox, host: string | undefined): string | null {
+  if (domain === undefined) return null;
+  const at = host?.toLowerCase().match(/^api\.(.+?)(:\d{1,5})?$/);
+  return at?.[1] === domain ? `${domain}${at[2] ?? ''}` : domain;
 }
 
 /** An entry of a list. */

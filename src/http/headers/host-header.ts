@@ -14,6 +14,7 @@ export function hostCheck({
 }: Pick<Config, 'server' | 'auth'>): (host: string | undefined, httpVersion: string) => void {
   const open = server.cors_allowed_origins.includes('*');
   const anyName = auth.enabled || open || !isLoopbackHost(server.host);
+  const { preview_domain: domain } = server;
   const known = new Set(['localhost', server.host, ...server.cors_allowed_origins.map(nameOfOrigin)]);
   return (host, httpVersion) => {
     if (host === undefined && httpVersion !== '1.1') return;
@@ -21,7 +22,7 @@ export function hostCheck({
     if (!match) throw new ServiceError('bad_request', 'The Host header is missing or malformed.');
     if (anyName) return;
     const name = match[1]!.toLowerCase().replace(/^\[(.*)\]$/, '$1');
-    if (known.has(name) || name.endsWith('.localhost') || isIP(name) !== 0) return;
+    if (known.has(name) || name.endsWith('.localhost') || isIP(name) !== 0 || isBelow(name, domain)) return;
     throw new ServiceError(
       'forbidden',
       'Without authentication, this server accepts only the names of this machine.',
@@ -35,3 +36,6 @@ export function hostCheck({
 function nameOfOrigin(origin: string): string {
   return URL.canParse(origin) ? new URL(origin).hostname : origin;
 }
+
+/** A name of our own domain for sandboxes. */
+const isBelow = (name: string, domain: string) => domain !== '' && name.endsWith(`.${domain}`);

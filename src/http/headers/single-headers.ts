@@ -17,6 +17,10 @@ const SINGLE = new Set([
   'last-event-id',
   'x-worker-lease',
   'x-svc-runtime',
+  'x-access-token',
+  'e2b-sandbox-id',
+  'e2b-sandbox-port',
+  'e2b-traffic-access-token',
 ]);
 const LENGTHS = new Set([...SINGLE].map((name) => name.length));
 

@@ -28,6 +28,10 @@ export interface GatewayDeps {
   clock: Clock;
   logger: Logger;
   inFlight: InFlight;
+  /** Ports below the domain that are not the guest's. */
+  reserved: readonly number[];
+  /** Whether a token admits the request to all ports of the sandbox. */
+  admits(raw: IncomingMessage, sandbox_id: string): boolean;
   /** Set for a request that asks for a WebSocket. */
   connectionOf(raw: IncomingMessage): Connection | undefined;
   /** Ends the response when the key of the request ends. */
@@ -62,7 +66,10 @@ export function previewGateway(deps: GatewayDeps): PreviewGateway {
     joined: new Set<Duplex>(),
   };
   return {
-    targetOf: ({ headers }) => readPreviewName(headers.host, server.preview_domain),
+    targetOf: ({ headers }) => {
+      const target = readPreviewName(headers.host, server.preview_domain);
+      return typeof target === 'object' && deps.reserved.includes(target.port) ? undefined : target;
+    },
     async serve(target, url, request, reply) {
       const { raw, id: request_id } = request;
       try {
@@ -117,7 +124,8 @@ async function serve(deps: All, { target, url, request, reply, caller }: Call): 
   const connection = deps.connectionOf(raw);
   if (connection) checkHandshake(raw);
   const visit = { target, raw, url, isUpgrade: connection !== undefined, scheme };
-  const pass = caller ? { url } : authorizePreview(deps, visit);
+  const isAdmitted = caller !== undefined || deps.admits(raw, target.sandbox_id);
+  const pass = isAdmitted ? { url } : authorizePreview(deps, visit);
   if (caller) deps.endWithKey(request, response);
   if ('location' in pass) {
     const { location, cookie } = pass;

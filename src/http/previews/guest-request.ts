@@ -28,6 +28,7 @@ const OURS = new Set([
   PORT_HEADER,
   'x-worker-id',
   'x-worker-token',
+  'e2b-traffic-access-token',
 ]);
 const KEY_PROTOCOLS = /^svc\.(?:key|user)\./;
 

@@ -32,6 +32,8 @@ if [ -n "$shell" ]; then exec "$shell" -c "$*"; fi
 exec env "$@"
 `;
 const SUDO_PATH = 'svc/bin/sudo';
+const PYTHON_PATH = 'svc/late/python';
+const PROGRAMS = [SUDO_PATH, PYTHON_PATH];
 
 /** resolv.conf where a transparent gate answers (agent/src/net/gate-space.h). */
 const GATE_RESOLVER = 'resolv.conf.gate';
@@ -57,14 +59,16 @@ const FILES: Record<string, string> = {
   matplotlibrc: '',
   'machine-id': '',
   // Only login shells, as programs for E2B use them, find sudo.
-  profile: 'PATH="/etc/svc/bin:$PATH"\n',
+  profile: 'PATH="/etc/svc/bin:$PATH:/etc/svc/late"\n',
   [SUDO_PATH]: SUDO,
+  // For hosts that have it under its full name only.
+  [PYTHON_PATH]: '#!/bin/sh\nexec python3 "$@"\n',
 };
 /** Where a host describes itself: programs read the first; the second is in the sandbox with /usr. */
 const RELEASES = ['/etc/os-release', '/usr/lib/os-release'];
 const MOST_RELEASE = 16 * 1024;
 
-const FOLDERS = ['alternatives', 'ssl/certs', 'ld.so.conf.d', 'svc/bin'];
+const FOLDERS = ['alternatives', 'ssl/certs', 'ld.so.conf.d', 'svc/bin', 'svc/late'];
 
 /** Parts of the host's /etc that programs need and that hold no secret; `resolv.conf` only with the host's network. */
 const HOST_PARTS = [
@@ -102,7 +106,7 @@ export async function makeEtc(folder: string): Promise<void> {
     for (const [name, text] of Object.entries(files)) {
       const path = join(folder, name);
       if ((await readFile(path, 'utf8').catch(() => undefined)) === text) continue;
-      await writeFile(`${path}.new`, text, { mode: name === SUDO_PATH ? 0o755 : 0o644 });
+      await writeFile(`${path}.new`, text, { mode: PROGRAMS.includes(name) ? 0o755 : 0o644 });
       await rename(`${path}.new`, path);
     }
   } catch (cause) {

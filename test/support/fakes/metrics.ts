@@ -8,6 +8,7 @@ export function fakeMetrics(
 ): MetricViews {
   return {
     request: () => {},
+    unserved: (what) => note('metrics.unserved', undefined, what),
     body: async () => {
       note('metrics.body', undefined);
       return numbers;
@@ -19,6 +20,7 @@ export function fakeMetrics(
         ...numbers,
         build: { version: '9.9.9', node: 'v20', platform: 'linux', arch: 'x64' },
         egress: { gates: 0 },
+        e2b_unserved: {},
         limits: { 'defaults.ttl': '30m', 'defaults.max_sandboxes': 0 },
         remediation: { metrics: 'docs/metrics.md' },
         redactions: [],

@@ -472,6 +472,8 @@ class Diagnostics(TypedDict):
     limits: Dict[str, Union[str, float, bool]]
     # Held for sandboxes with an egress policy: gates, connections, looked-up names, lines of logs. Empty while egress.enabled is false.
     egress: Dict[str, int]
+    # Calls of programs for E2B that this server does not serve, by method and path.
+    e2b_unserved: Dict[str, int]
     # The document to read first for each topic.
     remediation: Dict[str, str]
     # Number of masked values in this document.
