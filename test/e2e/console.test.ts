@@ -111,6 +111,11 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
     ).toEqual([]);
     expect(requests.filter((url) => /svcs_|key-0123/.test(url))).toEqual([]);
   };
+  const openPalette = async (console: ConsolePage) => {
+    await console.key('k', CONTROL);
+    const isOpen = "document.activeElement?.closest('.palette') != null";
+    await until('the palette', async () => await console.page.evaluate<boolean>(isOpen));
+  };
   const picture = async ({ page }: ConsolePage, name: string) => {
     const folder = process.env.SVC_TEST_PICTURES;
     if (folder) writeFileSync(join(folder, `console-${name}.png`), await page.screenshot());
@@ -170,8 +175,7 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
         await console.click('End sandbox');
         await judge('dialog', 'dialog');
         await console.click('Cancel');
-        await console.key('k', CONTROL);
-        await console.shows('sandboxes of');
+        await openPalette(console);
         await judge('palette', 'palette');
         await console.key('Escape');
         await console.key('?');
@@ -323,11 +327,10 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
     });
     const second = (await focused<string>('dataset.key')) ?? '';
     // The palette finds a sandbox by a part of its id, and gives the focus back when it is left.
-    await console.key('k', CONTROL);
-    await console.shows('sandboxes of');
+    await openPalette(console);
     await console.key('Escape');
     await until('the row has the focus again', async () => (await focused<string>('dataset.key')) === second);
-    await console.key('k', CONTROL);
+    await openPalette(console);
     await console.type(ids[0]!.slice(3));
     await until('it is found', async () => {
       const options = "[...document.querySelectorAll('[role=option]')].map((e) => e.innerText)";
@@ -357,7 +360,10 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
       const body = Buffer.from(JSON.stringify(rows.slice(from, from + 1000))).toString('base64');
       const next = from + 1000 < rows.length ? [{ name: 'X-Next-Cursor', value: String(from + 1000) }] : [];
       const responseHeaders = [{ name: 'Content-Type', value: 'application/json' }, ...next];
-      void page.give('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders, body });
+      // The page may have given up a request meanwhile.
+      page
+        .give('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders, body })
+        .catch(() => undefined);
     });
     await page.give('Fetch.enable', { patterns: [{ urlPattern: '*/api/v1/sandboxes?*' }] });
     await console.fill('input[name=key]', ADMIN_KEY);
