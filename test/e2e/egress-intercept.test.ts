@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  holdsNoByteOf,
   INTERCEPTED_NAMES,
   INTERCEPTED_POLICY,
   SECRET,
@@ -77,6 +78,12 @@ describeWith(['root', 'unshare', 'bwrap', 'python3', 'openssl'], 'interception i
         expect({ name, ...run }).toMatchObject({ name, exit_code: 0, stdout: expected });
         expect(new Set(net.authorizations())).toEqual(new Set([`Bearer ${SECRET}`]));
       }
+      // A program that has just used the credential is still connected.
+      await client.sh(
+        id,
+        `setsid /usr/bin/python3 -c "import http.client as h, time; c = h.HTTPSConnection('api.example.com'); c.request('GET', '/hello.txt'); c.getresponse().read(); time.sleep(300)" >/dev/null 2>&1 </dev/null &`,
+      );
+      await holdsNoByteOf(client, id, SECRET);
       await client.destroy(id);
     }, 240_000);
 

@@ -74,8 +74,8 @@ export async function egressPlace(
 ): Promise<EgressPlace> {
   if (settings.pool)
     throw refusal(
-      'Sandboxes in shared VMs cannot have an egress policy yet.',
-      'Remove egress from the spawn.',
+      'Sandboxes in shared VMs have the network of their VM, so none can have an egress policy of its own.',
+      'Remove egress from the spawn, or use a server with pool.enabled false.',
     );
   const trust = credentialNames(wish).length > 0 && { trust: true as const };
   const wanted = wish.spawn?.mode ?? wish.template?.mode ?? 'auto';

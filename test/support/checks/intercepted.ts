@@ -34,6 +34,46 @@ import ssl
 for name in ('api', 'other'): print(ssl.get_server_certificate((name + '.example.com', 443)))
 `;
 
+/** Counts bytes of a text, given reversed so that this program does not hold it, in all memory that may be read here, under ptrace, too. */
+const SEARCHED = `
+import ctypes, glob, os, signal, sys
+wanted = sys.argv[1][::-1].encode()
+libc = ctypes.CDLL(None, use_errno=True)
+ATTACH, DETACH = 16, 17
+read = found = 0
+def search(pid):
+    global read, found
+    with open(f'/proc/{pid}/maps') as maps, open(f'/proc/{pid}/mem', 'rb', 0) as memory:
+        for line in maps:
+            ends, rights = line.split()[:2]
+            if rights[0] != 'r' or line.rstrip().endswith(('[vvar]', '[vsyscall]')): continue
+            first, last = (int(end, 16) for end in ends.split('-'))
+            try:
+                memory.seek(first)
+                part = memory.read(min(last - first, 1 << 26))
+            except (OSError, ValueError, OverflowError): continue
+            read += len(part)
+            if pid != os.getpid(): found += part.count(wanted)
+for path in glob.glob('/proc/[0-9]*'):
+    pid = int(path[6:])
+    traced = pid != os.getpid() and libc.ptrace(ATTACH, pid, None, None) == 0
+    if traced: os.waitpid(pid, 0x40000000)
+    try: search(pid)
+    except OSError: pass
+    if traced: libc.ptrace(DETACH, pid, None, None)
+print(found, read > 1 << 20)
+`;
+
+/** No process of the sandbox holds `secret` in its memory, and the search finds what a program does hold. */
+export async function holdsNoByteOf(client: Api, id: string, secret: string): Promise<void> {
+  const search = (text: string) => `/usr/bin/python3 - ${[...text].reverse().join('')} <<'E'\n${SEARCHED}\nE`;
+  const held = 'a-text-that-a-program-holds';
+  await client.sh(id, `setsid sh -c ': ${held}; sleep 300' >/dev/null 2>&1 </dev/null &`);
+  const known = await client.sh(id, search(held), { timeout: '2m' });
+  expect(known.stdout).toMatch(/^[1-9]\d* True\n$/);
+  expect(await client.sh(id, search(secret), { timeout: '2m' })).toMatchObject({ stdout: '0 True\n' });
+}
+
 /** Spawns a sandbox, and leaves it running. `isGate`: its programs need no proxy. */
 export async function showsInterception(client: Api, net: EgressNetwork, isGate: boolean): Promise<string> {
   const { id } = await client.spawn({ egress: INTERCEPTED_POLICY });

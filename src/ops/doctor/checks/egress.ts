@@ -21,7 +21,8 @@ export const EGRESS: CheckGroup = {
       look: async ({ config, provider }) => {
         const enabled = PROVIDER_KINDS.filter((kind) => config.providers[kind].enabled);
         if (enabled.length === 0) return skip('Only workers run sandboxes. Run this check on their hosts.');
-        if (config.pool.enabled) return skip('Sandboxes in shared VMs cannot have a policy yet.');
+        if (config.pool.enabled)
+          return skip('Sandboxes in shared VMs have the network of their VM and no policy.');
         const found = await Promise.all(
           enabled.map(async (kind) => ({ kind, ...(await traits(provider(kind))) })),
         );
