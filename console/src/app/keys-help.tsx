@@ -1,6 +1,7 @@
 // The keys of the keyboard, as a dialog that ? opens.
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
+import { useModal } from '../parts/modal.ts';
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['Ctrl+K', 'go to a screen, a sandbox or an owner'],
@@ -16,11 +17,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 export function KeysHelp({ onClose }: { onClose(): void }): JSX.Element {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const from = document.activeElement as HTMLElement | null;
-    box.current?.showModal();
-    return () => from?.focus();
-  }, []);
+  useModal(box);
   return (
     <dialog ref={box} aria-labelledby="keys-title" onCancel={onClose} onClose={onClose}>
       <h2 id="keys-title">Keys</h2>

@@ -1,7 +1,8 @@
 // Ctrl+K: goes to a screen, a sandbox or an owner by a part of its name, and starts actions.
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Identity } from '../../../src/schema/session.ts';
+import { useModal } from '../parts/modal.ts';
 import { shown } from '../parts/text.tsx';
 import { matcher } from '../parts/words.ts';
 import * as census from './census.ts';
@@ -27,11 +28,7 @@ export function Palette({ who, onClose }: { who: Identity; onClose(): void }): J
   const all = useMemo(() => choicesOf(who), [census.version.value]);
   const found = useMemo(() => matching(all, text), [all, text]);
   const marked = Math.min(at, found.length - 1);
-  useEffect(() => {
-    const from = document.activeElement as HTMLElement | null;
-    box.current?.showModal();
-    return () => from?.focus();
-  }, []);
+  useModal(box);
   const choose = (choice: Choice | undefined) => {
     if (!choice) return;
     onClose();

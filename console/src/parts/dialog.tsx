@@ -1,7 +1,8 @@
 // Dialogs: a form of a few fields that ends in a call, and a question before something is lost.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { Failed } from './load.tsx';
+import { useModal } from './modal.ts';
 
 export interface Field {
   name: string;
@@ -40,11 +41,7 @@ export function Dialog({
   const [failure, setFailure] = useState<Error | undefined>();
   const [busy, setBusy] = useState(false);
   const [typed, setTyped] = useState('');
-  useEffect(() => {
-    const from = document.activeElement as HTMLElement | null;
-    box.current?.showModal();
-    return () => from?.focus();
-  }, []);
+  useModal(box);
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
