@@ -1,7 +1,16 @@
 // Sockets into containers beside the engine's streams: that sessions use them, that nothing is gained by them from inside, and that
 // sandboxes work where they are not to be had.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
@@ -11,10 +20,13 @@ import { type Engine, IMAGES, startEngine } from '../support/hosts/engine.ts';
 import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
 import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
+import { type TarPart, tarArchive } from '../support/tar.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
 const LINKED = 'The agent has connected to a socket of this server.';
 const OFF = / Sandboxes are reached through the engine; trying again in 10 minutes\.$/;
+const IMAGE_OFF = / Sandboxes of this image are reached through the engine; trying again in 10 minutes\.$/;
 
 /** Tries all that root inside could do with the folder; prints what came of it, and all bytes that a socket gave it. */
 const INTRUDER = `
@@ -203,7 +215,48 @@ describeWith(['root', 'docker', 'runsc'], 'where no link can be had', () => {
     const world = worldOf(engine, { runtime: 'runsc' });
     expect(await used(world)).toContain('/.svc-link');
     expect(await used(world)).not.toContain('/.svc-link');
-    expect([said(world, LINKED), said(world, OFF)]).toEqual([0, 1]);
+    expect([said(world, LINKED), said(world, IMAGE_OFF), said(world, OFF)]).toEqual([0, 1, 0]);
+    await world.provider.close();
+  });
+
+  it.each<[string, TarPart]>([
+    ['a file', { name: '.svc-link', content: 'planted' }],
+    ['a link in a circle', { name: '.svc-link', type: '2', link: '/.svc-link' }],
+  ])('is not tried with an image that has %s in its place, and goes on with others', async (_, planted) => {
+    const tar = join(temporaryFolder(), 'planted.tar');
+    const content = tarArchive(
+      { name: 'bin/busybox', content: readFileSync('/bin/busybox'), mode: 0o755 },
+      { name: 'bin/echo', type: '2', link: 'busybox' },
+      planted,
+    );
+    writeFileSync(tar, content);
+    await engine.api.importImage('svc-test/planted', tar);
+    const world = worldOf(engine);
+    for (let spawn = 0; spawn < 2; spawn++) {
+      const id = freshId();
+      await world.provider.create(
+        containerSpec(id, { image: 'svc-test/planted:latest', network: 'none' }),
+        soon(),
+      );
+      const io = await world.provider.attach({ id, epoch: 1 }, soon());
+      expect((await runInside(io, ['echo', 'up'])).stdout).toBe('up\n');
+      expect(await mountsOf(engine, id)).not.toContain('/.svc-link');
+      await world.provider.destroy({ id, epoch: 1 }, soon());
+    }
+    expect([said(world, LINKED), said(world, IMAGE_OFF), said(world, OFF)]).toEqual([0, 1, 0]);
+    expect(await used(world)).toContain('/.svc-link');
+    expect(said(world, LINKED)).toBe(1);
+    expect(readdirSync(linksOf(world))).toEqual([]);
+    await world.provider.close();
+    await engine.api.call('DELETE', '/images/svc-test/planted:latest');
+  });
+
+  it('is had again after somebody removed the run folder', async () => {
+    const world = worldOf(engine);
+    expect(await used(world)).toContain('/.svc-link');
+    rmSync(join(linksOf(world), '..'), { recursive: true });
+    expect(await used(world)).toContain('/.svc-link');
+    expect([said(world, LINKED), statSync(linksOf(world)).mode & 0o777]).toEqual([2, 0o700]);
     await world.provider.close();
   });
 

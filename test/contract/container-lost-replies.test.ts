@@ -67,6 +67,8 @@ describeWith(['root', 'docker'], 'an engine that loses answers', () => {
 
   it('a create that arrives after the caller gave up: the container is listed under its sandbox and swept', async () => {
     const id = freshId();
+    await provider.close();
+    provider = home.provider({ link: 'attach' });
     const late = lossy.delay(creating(id));
     const impatient = new AbortController();
     const created = provider.create(containerSpec(id), impatient.signal);
@@ -76,6 +78,17 @@ describeWith(['root', 'docker'], 'an engine that loses answers', () => {
     expect(await provider.list(soon())).toMatchObject([{ id, epoch: 1, state: 'stopped' }]);
     await provider.destroy({ id, epoch: 1 }, soon());
     expect(await containers()).toEqual([]);
+  });
+
+  it('a create with a link that arrives after the caller gave up: it makes nothing', async () => {
+    const id = freshId();
+    const late = lossy.delay(creating(id));
+    const impatient = new AbortController();
+    const created = provider.create(containerSpec(id), impatient.signal);
+    void late.made.then(() => impatient.abort(new Error('nobody waits')));
+    await expect(created).rejects.toThrow('nobody waits');
+    await late.hear();
+    expect(await provider.list(soon())).toEqual([]);
   });
 
   it('the answer to a destroy: a second destroy succeeds', async () => {

@@ -56,7 +56,7 @@ function isolationOf({ config, facts, links }: ContainerState): Isolation {
   const pids = limits?.pids === false ? 'processes not limited' : processWords(runtime, config.pids_limit);
   return {
     kernel: kernelWords(runtime),
-    filesystem: `${config.read_only_rootfs ? 'image: read-only' : 'image: own writable layer'}${linkWords(links.state)}`,
+    filesystem: `${config.read_only_rootfs ? 'image: read-only' : 'image: own writable layer'}${links.mounts ? LINK_WORDS : ''}`,
     process: `container: ${pids}, no new privileges, capabilities ${config.added_caps.join(', ') || 'none'}, ${callWords(runtime, limits?.system_calls === false ? 'unconfined' : config.seccomp_profile)}`,
     network: networkWords(config.network_mode),
     memory: limits?.memory === false ? 'none' : memoryWords(runtime),
@@ -71,10 +71,7 @@ function isolationOf({ config, facts, links }: ContainerState): Isolation {
 }
 
 /** The server listens in that folder only while the agent connects. */
-function linkWords(state: ContainerState['links']['state']): string {
-  const hasMount = state === 'working' || state === 'not tried';
-  return hasMount ? '; an empty folder of the server, read-only' : '';
-}
+const LINK_WORDS = '; an empty folder of the server, read-only';
 
 function networkWords(mode: string): string {
   if (mode === 'none') return 'network_namespace: own loopback only';

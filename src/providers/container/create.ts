@@ -11,6 +11,7 @@ import { type AttachedContainer, attachStreams, openAgentSession } from './agent
 import { removeContainer } from './destroy.ts';
 import { EngineUnreached, refusedWith } from './engine-faults.ts';
 import { firstSession } from './linked-session.ts';
+import type { Link } from './links.ts';
 import { type Plan, planContainer } from './plan.ts';
 import { missedAgain, PrerequisiteMissing, startFault } from './start-faults.ts';
 import type { ContainerState } from './state.ts';
@@ -26,9 +27,10 @@ export async function createRuntime(
   signal: AbortSignal,
 ): Promise<Created> {
   const first = await wrapNotStarted(planContainer(state, spec, signal), signal);
-  const plan = await started({ state, plan: first, signal }).catch(async (error: unknown) => {
+  const attempt: Attempt = { state, plan: first, signal };
+  const plan = await started(attempt).catch(async (error: unknown) => {
     if (!(error instanceof PrerequisiteMissing)) throw error;
-    forget(state, error);
+    forget(attempt, error);
     return startedAgain(state, spec, signal).catch((again: unknown) => {
       throw missedAgain(error, again);
     });
@@ -38,8 +40,9 @@ export async function createRuntime(
   return { runtime_id: name, image, memory_mb, vcpus, warnings };
 }
 
-function forget(state: ContainerState, missing: PrerequisiteMissing): void {
-  if (missing.part === 'link') state.links.refused(missing.cause);
+function forget({ state, plan, link }: Attempt, missing: PrerequisiteMissing): void {
+  if (missing.part === 'link' && link)
+    state.links.refused(missing.cause, { image: plan.imageId, folder: link.folder });
   else {
     state.agent.forget();
     state.network.forget();
@@ -56,10 +59,10 @@ async function started(attempt: Attempt): Promise<Plan> {
   return attempt.plan;
 }
 
-function opened({ state, plan, signal }: Attempt, attached: AttachedContainer): Promise<SandboxIo> {
-  const { name, spec, link } = plan;
+function opened({ state, plan, link, signal }: Attempt, attached: AttachedContainer): Promise<SandboxIo> {
+  const { name, spec, imageId: image } = plan;
   if (!link) return openAgentSession(state, spec, attached, signal);
-  return firstSession(state, { ref: spec, name }, { link, attached }, signal);
+  return firstSession(state, { ref: spec, name }, { link, attached, image }, signal);
 }
 
 /** The engine has no lifetime for containers, so the agent holds it. */
@@ -81,17 +84,21 @@ interface Attempt {
   state: ContainerState;
   plan: Plan;
   signal: AbortSignal;
+  /** Where the server listens for the agent, once the container is created. */
+  link?: Link | undefined;
 }
 
 /** Runs `work`; on failure removes the container and throws the reason of the failed start. */
-async function orUndone<T>({ state, plan, signal }: Attempt, work: () => Promise<T>): Promise<T> {
+async function orUndone<T>(attempt: Attempt, work: () => Promise<T>): Promise<T> {
+  const { state, plan, signal } = attempt;
   try {
     return await work();
   } catch (error) {
-    await plan.link?.close();
-    if (error instanceof NotStarted) await state.links.remove(plan.name);
-    else if (!isConflict(error)) await undo(state, plan.name, signal);
-    throw startFault(error);
+    await attempt.link?.close();
+    if (!(error instanceof NotStarted || isConflict(error))) await undo(state, plan.name, signal);
+    // Without a link of its own, the folder is another attempt's.
+    else if (attempt.link) await state.links.remove(plan.name);
+    throw startFault(error, attempt.link?.folder);
   }
 }
 
@@ -101,12 +108,14 @@ function isConflict(error: unknown): boolean {
 }
 
 /** Resolves when the container runs, with its secret sent and its streams attached. */
-async function launched({ state, plan, signal }: Attempt): Promise<AttachedContainer> {
-  await create(state, plan, signal);
+async function launched(attempt: Attempt): Promise<AttachedContainer> {
+  const { state, plan, signal } = attempt;
+  attempt.link = await state.links.open(plan.name, plan.imageId);
+  await create(state, { name: plan.name, body: plan.body(attempt.link?.folder) }, signal);
   const dialled = await attachStreams(state, plan.name, signal);
   try {
     const secret = agentSecret(state.instance.key, plan.spec.id, plan.spec.epoch);
-    dialled.stream.write(agentSettings(secret, plan));
+    dialled.stream.write(agentSettings(secret, plan, attempt.link));
     await run(state, plan.name, signal);
     return dialled;
   } catch (error) {
@@ -116,7 +125,11 @@ async function launched({ state, plan, signal }: Attempt): Promise<AttachedConta
 }
 
 /** Retries once after a lost reply: a conflict about the name then shows that the first request had arrived. */
-async function create(state: ContainerState, { name, body }: Plan, signal: AbortSignal): Promise<void> {
+async function create(
+  state: ContainerState,
+  { name, body }: { name: string; body: object },
+  signal: AbortSignal,
+): Promise<void> {
   const call = { method: 'POST', path: '/containers/create', query: { name }, body } as const;
   const order = { ...call, what: 'create a sandbox', ms: state.startMs };
   try {
@@ -159,7 +172,7 @@ const MEBIBYTE = 1024 * 1024;
 const MAX_RING = 8 * MEBIBYTE;
 
 /** 16 bytes of secret, the bytes for kept output (a sixteenth of the memory, at most 8 MiB), and the nonce of a link. */
-function agentSettings(secret: Buffer, { spec, link }: Plan): Buffer {
+function agentSettings(secret: Buffer, { spec }: Plan, link: Link | undefined): Buffer {
   const ring = Buffer.alloc(8);
   ring.writeBigUInt64LE(BigInt(Math.min(MAX_RING, Math.floor((spec.memory_mb * MEBIBYTE) / 16))));
   return Buffer.concat([secret, ring, ...(link ? [link.nonce] : [])]);

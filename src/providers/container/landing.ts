@@ -4,6 +4,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
+import { once as onlyOnce } from '../../domain/once.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
 
@@ -16,7 +17,7 @@ export interface Landing {
   readonly nonce: Buffer;
   /** The agent's connection, owned by the caller; undefined if it has not come after `ms`. */
   arrival(ms: number): Promise<Socket | undefined>;
-  /** Nobody can connect from now on, and the socket is removed. Idempotent. */
+  /** Nobody can connect from now on, and the socket is removed. Idempotent: a later call leaves the socket of a successor. */
   close(): Promise<void>;
 }
 
@@ -40,10 +41,24 @@ export async function openLanding(path: string, nonce: Buffer, clock: Clock): Pr
       arrive(socket);
     });
   });
-  server.listen(path);
-  await once(server, 'listening');
-  await chmod(path, 0o666);
   let isTaken = false;
+  const stop = onlyOnce(async () => {
+    // Its callback would come only when the agent's connection ends.
+    server.close();
+    for (const socket of waiting) socket.destroy();
+    if (!isTaken) arrived?.destroy();
+    await rm(path, { force: true });
+  });
+  try {
+    server.listen(path);
+    await once(server, 'listening');
+    // Later ones, such as a connection that no descriptor is left for: the agent falls back to the engine.
+    server.on('error', () => undefined);
+    await chmod(path, 0o666);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return {
     nonce,
     arrival: async (ms) => {
@@ -51,13 +66,7 @@ export async function openLanding(path: string, nonce: Buffer, clock: Clock): Pr
       isTaken ||= socket !== undefined;
       return socket;
     },
-    close: async () => {
-      // Its callback would come only when the agent's connection ends.
-      server.close();
-      for (const socket of waiting) socket.destroy();
-      if (!isTaken) arrived?.destroy();
-      await rm(path, { force: true });
-    },
+    close: stop,
   };
 }
 

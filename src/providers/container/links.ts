@@ -1,14 +1,22 @@
 // Sockets into containers, beside the engine's streams. Each container has a read-only mount of a folder of its own, in which the
 // server listens while its agent is to connect, and never longer. Whether engine and server share a file system, and whether the
-// runtime lets an agent connect, is found out by trying: what does not work is left for ten minutes.
+// runtime lets an agent connect, is found out by trying: what does not work is left for ten minutes. An image can make its own
+// containers fail, for example by a file that has the name of the folder, so only what no image can cause is left for all.
 import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { KeyedLock } from '../../domain/keyed-lock.ts';
 import { once } from '../../domain/once.ts';
 import type { Clock, Logger, Random } from '../../domain/ports.ts';
 import type { Host } from '../../host/host.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
-import { type InstanceFolders, instanceFolders, makeInstanceFolders } from '../local/instance-folders.ts';
+import {
+  type InstanceFolders,
+  instanceFolders,
+  makeInstanceFolders,
+  makeOwn,
+} from '../local/instance-folders.ts';
+import { EngineRefusal } from './engine-faults.ts';
 import { type Landing, openLanding } from './landing.ts';
 
 /** Where the container sees its folder, and the name of the socket in it. */
@@ -17,8 +25,10 @@ export const SOCKET = 's';
 
 const NONCE_BYTES = 16;
 const AGAIN_MS = 10 * 60_000;
-/** Failures in a row after which a link that has worked counts as broken. */
+/** Failures in a row after which links that have worked are no longer waited for. */
 const MOST_FAILURES = 3;
+/** Images whose containers had no link; the oldest is forgotten. */
+const MOST_IMAGES = 256;
 /** sun_path is 108 bytes with its end. unix(7) */
 const LONGEST_PATH = 107;
 /** A folder that is younger may belong to a container that is not listed yet. */
@@ -39,11 +49,21 @@ export interface Link extends Landing {
   readonly folder: string;
 }
 
+/** One attempt at a link. */
+interface LinkAttempt {
+  /** Id of the image. */
+  image: string;
+  folder: string;
+}
+
 export class Links {
   readonly #deps: LinkDeps;
   readonly #folders: InstanceFolders;
   readonly #ready;
   readonly #open = new Map<string, Link>();
+  readonly #turns = new KeyedLock();
+  /** Images whose containers had no link, and until when none is tried. The oldest is first. */
+  readonly #images = new Map<string, number>();
   #isProven = false;
   #failures = 0;
   #offUntil = 0;
@@ -54,7 +74,7 @@ export class Links {
     this.#ready = once(() => this.#makeRoot());
   }
 
-  /** Whether an agent has connected since the start of this process, and nothing has failed since. */
+  /** Whether agents have connected since the start of this process, and the last three have not failed to. */
   get isProven(): boolean {
     return this.#isProven;
   }
@@ -62,19 +82,25 @@ export class Links {
   /** What is known of links now, as new containers get them. */
   get state(): 'configured off' | 'not working' | 'not tried' | 'working' {
     if (this.#deps.config.link === 'attach') return 'configured off';
-    if (this.#isOff()) return 'not working';
-    return this.#isProven ? 'working' : 'not tried';
+    if (this.#isProven) return 'working';
+    return this.#isOff() || this.#images.size > 0 ? 'not working' : 'not tried';
   }
 
-  /** Listens for the agent of a new container; undefined where links are off, or do not work now. Never throws. */
-  async open(name: string): Promise<Link | undefined> {
-    if (this.#isOff()) return undefined;
+  /** Whether new containers have the mount, unless links do not work with their image. */
+  get mounts(): boolean {
+    return !this.#isOff();
+  }
+
+  /**
+   * Listens for the agent of a new container of an image, by its id; undefined where links are off or do not work now, and where
+   * another attempt has the folder. Never throws.
+   */
+  async open(name: string, image: string): Promise<Link | undefined> {
+    const now = this.#deps.clock.monotonic();
+    if (this.#isOff() || now < (this.#images.get(image) ?? 0)) return undefined;
     try {
-      await this.#ready();
-      const folder = this.#folder(name);
-      await mkdir(folder, { recursive: true });
-      await chmod(folder, 0o711);
-      return await this.#listen(name, folder);
+      const folder = await this.#makeFolder(name);
+      return folder === undefined ? undefined : await this.#listen(name, folder);
     } catch (error) {
       this.#leave('The server cannot listen in its run folder.', error);
       return undefined;
@@ -101,20 +127,28 @@ export class Links {
     this.#failures = 0;
   }
 
-  /** An agent did not connect. */
-  failed(): void {
+  /** The agent of a container of this image did not connect. */
+  failed(image: string): void {
     this.#failures += 1;
-    if (!this.#isProven || this.#failures >= MOST_FAILURES)
-      this.#leave('The agent of a container cannot connect to a socket of this server.');
+    if (this.#failures >= MOST_FAILURES) this.#isProven = false;
+    this.#leaveOut(image, 'An agent cannot connect to a socket of this server.');
   }
 
-  /** The engine does not start containers with the mount. */
-  refused(error: unknown): void {
-    this.#leave('The engine cannot mount a folder of this server.', error);
+  /** The engine does not start a container with the mount. */
+  refused(error: unknown, { image, folder }: LinkAttempt): void {
+    // The name of the folder is a secret, so no image can make the engine say this.
+    const isAbsent =
+      error instanceof EngineRefusal && error.words.includes(`bind source path does not exist: ${folder}`);
+    if (isAbsent) this.#leave('The engine does not see the run folder of this server.', error);
+    else this.#leaveOut(image, 'The engine cannot mount a folder of this server.', error);
   }
 
   /** Removes what a container had. Never throws. */
   async remove(name: string): Promise<void> {
+    await this.#turns.run(name, () => this.#remove(name));
+  }
+
+  async #remove(name: string): Promise<void> {
     await this.#open.get(name)?.close();
     await rm(this.#folder(name), { recursive: true, force: true }).catch((error: unknown) => {
       this.#deps.logger.warn(
@@ -148,11 +182,38 @@ export class Links {
   }
 
   async #makeRoot(): Promise<void> {
-    await makeInstanceFolders(this.#folders, this.#deps.host.uid);
-    await mkdir(this.#root, { recursive: true, mode: 0o700 });
+    const { uid } = this.#deps.host;
+    await makeInstanceFolders(this.#folders, uid);
+    await makeOwn(this.#root, uid, 0o700);
   }
 
-  async #listen(name: string, folder: string): Promise<Link> {
+  /** Undefined if it exists. */
+  async #makeFolder(name: string): Promise<string | undefined> {
+    const folder = this.#folder(name);
+    const make = async () => {
+      await this.#ready();
+      await mkdir(folder, { mode: 0o700 });
+    };
+    try {
+      await make().catch(async (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+        // The folders above it were removed.
+        this.#ready.forget();
+        await make();
+      });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
+      throw error;
+    }
+    await chmod(folder, 0o711);
+    return folder;
+  }
+
+  #listen(name: string, folder: string): Promise<Link> {
+    return this.#turns.run(name, () => this.#listenNow(name, folder));
+  }
+
+  async #listenNow(name: string, folder: string): Promise<Link> {
     const { random, clock } = this.#deps;
     const path = join(folder, SOCKET);
     if (Buffer.byteLength(path) > LONGEST_PATH)
@@ -179,5 +240,16 @@ export class Links {
     this.#offUntil = clock.monotonic() + AGAIN_MS;
     if (isNews)
       logger.info({ err }, `${reason} Sandboxes are reached through the engine; trying again in 10 minutes.`);
+  }
+
+  /** As `#leave`, for containers of one image. */
+  #leaveOut(image: string, reason: string, err?: unknown): void {
+    const { clock, logger } = this.#deps;
+    this.#images.delete(image);
+    this.#images.set(image, clock.monotonic() + AGAIN_MS);
+    const [oldest] = this.#images.keys();
+    if (this.#images.size > MOST_IMAGES && oldest !== undefined) this.#images.delete(oldest);
+    const what = 'Sandboxes of this image are reached through the engine; trying again in 10 minutes.';
+    logger.info({ err, image }, `${reason} ${what}`);
   }
 }

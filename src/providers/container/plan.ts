@@ -6,7 +6,6 @@ import { abortable } from '../../domain/timeout.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { containerBody, hasOwnWorkspace } from './container-body.ts';
 import { type EngineFacts, rejectPodman } from './facts.ts';
-import type { Link } from './links.ts';
 import { containerName } from './names.ts';
 import { isGvisor } from './runtime-kernel.ts';
 import { seccompProfile } from './seccomp-profile.ts';
@@ -21,9 +20,10 @@ export interface Plan {
   image: string;
   /** The request with the effective sizes. */
   spec: RuntimeSpec;
-  body: object;
-  /** Where the server listens for the agent. */
-  link?: Link | undefined;
+  /** Id of the image. */
+  imageId: string;
+  /** The request that creates it, with the folder of a link. */
+  body(link: string | undefined): object;
   warnings: string[];
 }
 
@@ -65,8 +65,8 @@ export async function planContainer(
   // A property of the configuration, not a difference from the request: a strict spawn has no other workspace to ask for.
   if (hasOwnWorkspace(order) && !requested.strict) warnings.push(workspaceWarning(state.config.workspace_mb));
   const name = containerName(state.instance, spec);
-  const link = await state.links.open(name);
-  return { name, image, spec, link, body: containerBody({ ...order, link: link?.folder }), warnings };
+  const body = (link: string | undefined) => containerBody({ ...order, link });
+  return { name, image, imageId: imageFacts.id, spec, body, warnings };
 }
 
 function fitted({ config }: ContainerState, requested: RuntimeSpec, facts: EngineFacts) {

@@ -2,6 +2,7 @@
 // gets a general error and is logged in full.
 import { ServiceError } from '../../domain/errors.ts';
 import { EngineRefusal } from './engine-faults.ts';
+import { LINK_FOLDER } from './links.ts';
 
 /** A prerequisite of the plan was removed from the engine; the same start may succeed with a new plan. */
 export class PrerequisiteMissing extends Error {
@@ -16,8 +17,6 @@ export class PrerequisiteMissing extends Error {
 
 const AGENT_MISSING = /svc-agent.*(no such file|not found)|(no such file|not found).*svc-agent/is;
 const MISSING: readonly [part: PrerequisiteMissing['part'], pattern: RegExp][] = [
-  // The engine names the target, or the missing source of a mount; the agent's volume has no source.
-  ['link', /\/\.svc-link|bind source path does not exist/i],
   ['agent volume', AGENT_MISSING],
   ['network', /network .*not found|no such network/i],
   ['image', /no such image/i],
@@ -45,9 +44,14 @@ const REASONS: readonly [pattern: RegExp, message: string, remedy: string][] = [
   [/runtime/i, 'The container runtime could not start the sandbox.', 'Check providers.container.runtime.'],
 ];
 
-/** The error for a failed create, attach or start. */
-export function startFault(error: unknown): unknown {
+/** The engine names the target or the source of the mount of a link, in words of its own. */
+const namesLink = (words: string, folder: string | undefined) =>
+  folder !== undefined && (words.includes(folder) || words.includes(LINK_FOLDER));
+
+/** The error for a failed create, attach or start, of a container with the folder of a link or without. */
+export function startFault(error: unknown, folder?: string): unknown {
   if (!(error instanceof EngineRefusal)) return error;
+  if (namesLink(error.words, folder)) return new PrerequisiteMissing('link', error);
   const [part] = MISSING.find(([, pattern]) => pattern.test(error.words)) ?? [];
   if (part) return new PrerequisiteMissing(part, error);
   const [, message, remedy] = REASONS.find(([pattern]) => pattern.test(error.words)) ?? [];

@@ -89,7 +89,8 @@ export async function makeInstanceFolders(folders: InstanceFolders, uid: number)
   await makeOwn(folders.uids, uid, 0o700);
 }
 
-async function makeOwn(path: string, uid: number, mode: number): Promise<void> {
+/** Creates a folder of this user. Idempotent. Throws `provider_error` when another user owns it. */
+export async function makeOwn(path: string, uid: number, mode: number): Promise<void> {
   await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw unusable(NOT_WRITABLE, error);
   });

@@ -29,11 +29,13 @@ async function planOn(
     images: { ready: async () => ({ id: 'sha256:0123', user: '', volumes: [], ...image }) },
     agent: async () => 'agent',
     network: { ready: async () => 'svc' },
-    links: { open: async () => undefined },
   } as unknown as ContainerState;
   const { body, warnings } = await planContainer(state, containerSpec('sb-plan', spec), soon());
   engine.close();
-  return { options: (body as { HostConfig: { SecurityOpt: string[] } }).HostConfig.SecurityOpt, warnings };
+  return {
+    options: (body(undefined) as { HostConfig: { SecurityOpt: string[] } }).HostConfig.SecurityOpt,
+    warnings,
+  };
 }
 
 it.each([
