@@ -29,7 +29,7 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
   }),
   link: choice(
     ['attach', 'auto'],
-    'attach',
+    'auto',
     "How the server reaches into a container: attach uses the engine's streams; auto adds a socket in a read-only mount of an empty folder, where engine and runtime permit it, which makes commands and files faster.",
   ),
   network_mode: text(

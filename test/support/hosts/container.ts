@@ -48,7 +48,7 @@ export function containerHome(socket: string): ContainerHome {
 /** As an empty configuration gives it. */
 export function containerConfig(): ContainerConfig {
   return {
-    ...{ enabled: true, socket: '', host: '', runtime: '', link: 'attach', network_mode: 'svc' },
+    ...{ enabled: true, socket: '', host: '', runtime: '', link: 'auto', network_mode: 'svc' },
     tls: { ca_file: '', cert_file: '', key_file: '', verify: true },
     ...{ seccomp_profile: 'svc', read_only_rootfs: false, pids_limit: 256, user: '' },
     dropped_caps: ['ALL'],
