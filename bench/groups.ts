@@ -4,6 +4,7 @@ import { withBackups } from './backup.ts';
 import { containerGroups } from './container-groups.ts';
 import { deliveryBench } from './delivery.ts';
 import { withDrain } from './drain.ts';
+import { e2bCommands } from './e2b.ts';
 import { EGRESS_ROWS, withEgressRows } from './egress.ts';
 import { eventBench } from './events.ts';
 import { userspaceCopyPair } from './folder-copies.ts';
@@ -289,6 +290,7 @@ export const GROUPS: readonly Group[] = [
   turns,
   workers,
   egress,
+  e2bCommands,
   replicas,
   images,
   usage,

@@ -31,6 +31,7 @@ import { infoRecord } from '../../test/support/scripted/agent.ts';
 import { pax, tarArchive } from '../../test/support/tar.ts';
 import type { Outcome } from './campaign.ts';
 import type { Chance } from './chance.ts';
+import { CONNECT_FORMATS } from './connect-formats.ts';
 import { EGRESS_FORMATS } from './egress-formats.ts';
 import { EGRESS_LINK_FORMATS } from './egress-link.ts';
 import { anyText, anyValue, damaged, mutated, pieces } from './hostile.ts';
@@ -48,6 +49,7 @@ const FORMATS: Record<string, readonly [Sample, Read]> = {
   ...IMAGE_FORMATS,
   ...EGRESS_FORMATS,
   ...EGRESS_LINK_FORMATS,
+  ...CONNECT_FORMATS,
   'frames of the engine': [engineFrames, readEngineFrames],
   'lines of the engine': [
     lines,

@@ -135,7 +135,7 @@ const TABLE: Record<string, Allowance> = {
       'egress/certificates.ts',
       'test/support/memory-store',
     ],
-    packages: ['better-sqlite3', 'pg', 'undici'],
+    packages: ['better-sqlite3', 'e2b', 'pg', 'undici'],
   },
   cli: {
     folders: ['schema', 'domain', 'config', 'redact', 'client', 'host/clock.ts'],

@@ -229,7 +229,8 @@ function upload(method: ClientStream, { clock }: FacadeDeps): Handler {
   return async (call, request, reply) => {
     requireType(request, STREAM_TYPE);
     const { raw } = request;
-    const frames = requestFrames(raw.iterator({ destroyOnReturn: false }), MOST_MESSAGE);
+    const keeps = chargedTo(call.hold);
+    const frames = requestFrames(raw.iterator({ destroyOnReturn: false }), MOST_MESSAGE, keeps);
     const messages = (async function* () {
       for await (const frame of frames) {
         yield objectOf(frame);
@@ -245,6 +246,15 @@ function upload(method: ClientStream, { clock }: FacadeDeps): Handler {
       lingerOver(raw, clock);
     } else response.end(Buffer.concat([messageFrame(outcome), lastFrame({})]));
     return reply;
+  };
+}
+
+/** Charges the most that was ever kept. */
+function chargedTo(hold: RpcCall['hold']): (bytes: number) => void {
+  let most = 0;
+  return (bytes) => {
+    if (bytes > most) hold.grow(bytes - most);
+    most = Math.max(most, bytes);
   };
 }
 

@@ -18,21 +18,38 @@ function frame(flags: number, message: object): Buffer {
   return bytes;
 }
 
-/** Yields the messages of a request's body, however it is cut. Throws `bad_request` for a compressed or a broken one. */
-export async function* requestFrames(body: AsyncIterable<Buffer>, limit: number): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
+/**
+ * Yields the messages of a request's body, however it is cut. It calls `keeps` with the number of bytes that wait for the end of their frame.
+ * Throws `bad_request` for a compressed or a broken one.
+ */
+export async function* requestFrames(
+  body: AsyncIterable<Buffer>,
+  limit: number,
+  keeps: (bytes: number) => void = () => undefined,
+): AsyncGenerator<Buffer> {
+  let pieces: Buffer[] = [];
+  let held = 0;
+  let wanted = FRAME_HEAD;
   for await (const piece of body) {
-    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    pieces.push(piece);
+    held += piece.length;
+    keeps(held);
+    // Joined once a frame is complete, and not at each piece of it.
+    if (held < wanted) continue;
+    let rest = pieces.length === 1 ? piece : Buffer.concat(pieces);
     for (;;) {
       const size = sizeOf(rest, limit);
+      wanted = size ?? FRAME_HEAD;
       if (size === undefined || rest.length < size) break;
       const isLast = ((rest[0] ?? 0) & LAST) !== 0;
       const message = rest.subarray(FRAME_HEAD, size);
       rest = rest.subarray(size);
       if (!isLast) yield message;
     }
+    pieces = [rest];
+    held = rest.length;
   }
-  if (rest.length > 0) throw new ServiceError('bad_request', 'The last frame of the body is incomplete.');
+  if (held > 0) throw new ServiceError('bad_request', 'The last frame of the body is incomplete.');
 }
 
 /** Bytes of the frame that begins here; undefined while its head is incomplete. */

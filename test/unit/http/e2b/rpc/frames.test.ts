@@ -1,5 +1,5 @@
 // Frames of Connect streams: however a body is cut, the same messages come out of it; what is broken is refused.
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { lastFrame, messageFrame, requestFrames } from '../../../../../src/http/e2b/rpc/frames.ts';
 
 async function* cut(bytes: Buffer, size: () => number): AsyncGenerator<Buffer> {
@@ -32,4 +32,20 @@ it('refuses frames that are compressed, too large or incomplete', async () => {
   await expect(read(Buffer.from([0, 255, 255, 255, 255]), () => 10)).rejects.toMatchObject({
     code: 'payload_too_large',
   });
+});
+
+it('joins a frame of many pieces once, and tells what it keeps', async () => {
+  const body = messageFrame({ a: 'x'.repeat(400_000) });
+  const concat = vi.spyOn(Buffer, 'concat');
+  const kept: number[] = [];
+  for await (const message of requestFrames(
+    cut(body, () => 1000),
+    1_000_000,
+    (bytes) => kept.push(bytes),
+  ))
+    expect(message.length).toBe(body.length - 5);
+  const { length: joins } = concat.mock.calls;
+  concat.mockRestore();
+  expect(joins).toBeLessThan(4);
+  expect(Math.max(...kept)).toBe(body.length);
 });
