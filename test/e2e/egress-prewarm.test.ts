@@ -20,11 +20,17 @@ const SETUP = [
   'setsid sh -c "while :; do curl -sS -m 1 http://api.example.com/hello.txt; echo x >> /workspace/tries; done" >/dev/null 2>&1 </dev/null &',
 ];
 
-type World = { net: EgressNetwork; client: Api };
+type World = { net: EgressNetwork; client: Api; server: TestServer };
 type Metrics = { prewarm: { ready: number; claimed_total: number } };
 
-async function holdsFromTheTake({ net, client }: World, mode: 'gate' | 'proxy'): Promise<void> {
-  const prewarm = async () => (await client.call<Metrics>('GET', '/metrics')).body.prewarm;
+async function holdsFromTheTake({ net, client, server }: World, mode: 'gate' | 'proxy'): Promise<void> {
+  const urls = (server.replicas ?? [server]).map(({ url }) => url);
+  const prewarm = async () => {
+    // Each server counts what it gave out itself.
+    const all = await Promise.all(urls.map((url) => api(url, egressKey).call<Metrics>('GET', '/metrics')));
+    const ready = all[0]?.body.prewarm.ready ?? 0;
+    return { ready, claimed_total: all.reduce((sum, { body }) => sum + body.prewarm.claimed_total, 0) };
+  };
   const admin = { ...egressKey, 'x-admin-api-key': `${egressKey['x-api-key']}-admin` };
   const template = { image: 'host', provider: 'userspace', memory_mb: 64, prewarm: 1, setup: SETUP };
   const egress = { mode, allow: ['api.example.com', 'other.example.com'] };
@@ -34,12 +40,13 @@ async function holdsFromTheTake({ net, client }: World, mode: 'gate' | 'proxy'):
   expect(net.requests()).toContain('api.example.com/hello.txt');
   net.clear();
   const { claimed_total: before } = await prewarm();
+  // Its own program goes on to ask, and nothing leaves.
+  for (let times = 0; times < 20; times++) await prewarm();
+  expect(net.reached()).toEqual([]);
   const policy = { egress: { mode, allow: ['other.example.com'] } };
   const { id, egress: summary } = await client.spawn({ template: 'py', ...policy });
   expect((await prewarm()).claimed_total).toBe(before + 1);
   expect(summary).toMatchObject({ mode });
-  // Its own program asked meanwhile, and nothing had left.
-  expect(net.reached()).toEqual([]);
   const { body: log } = await client.call<EgressLogLine[]>('GET', `/sandboxes/${id}/egress/log?limit=1000`);
   expect(log.filter(({ decision }) => decision === 'allowed')).toEqual([]);
   const { stdout } = await client.sh(
@@ -47,7 +54,12 @@ async function holdsFromTheTake({ net, client }: World, mode: 'gate' | 'proxy'):
     'cat made; for host in api other; do curl -sS http://$host.example.com/hello.txt; done',
   );
   expect(stdout).toMatch(/^hello\napi.example.com:80 is not allowed.*\nhello\n$/s);
-  expect(new Set(net.requests())).toEqual(new Set(['other.example.com/hello.txt']));
+  // The next one is made meanwhile, so what was reached is not of this sandbox alone.
+  const { body: after } = await client.call<EgressLogLine[]>(
+    'GET',
+    `/sandboxes/${id}/egress/log?decision=allowed`,
+  );
+  expect(after.map(({ host }) => host)).toEqual(['other.example.com']);
   const status = await client.call<EgressStatus>('GET', `/sandboxes/${id}/egress`);
   expect(status.body).toMatchObject({ is_open: true, mode });
   expect(status.body.layers.map(({ name }) => name)).toEqual(['server', 'template', 'spawn']);
@@ -76,7 +88,7 @@ describeWith(['root', 'unshare', 'python3', 'openssl'], 'prewarmed sandboxes wit
   it.each(['gate', 'proxy'] as const)(
     'have it from the moment they are taken, through the %s',
     async (mode) => {
-      await holdsFromTheTake({ net, client: api(server.url, egressKey) }, mode);
+      await holdsFromTheTake({ net, server, client: api(server.url, egressKey) }, mode);
     },
   );
 });

@@ -38,7 +38,7 @@ import { shapeOf, type TemplateShape, templateShape } from './take-prewarmed.ts'
 import { withTemplate } from './template-request.ts';
 
 export interface OrderDeps extends ChooseDeps, ReserveDeps {
-  sandboxes: Pick<SandboxStore, 'get' | 'getWithQuota' | 'reserve'>;
+  sandboxes: Pick<SandboxStore, 'get' | 'getWithQuota' | 'reserve' | 'transition'>;
   templates: Pick<TemplateStore, 'get'>;
   idempotency: Pick<IdempotencyStore, 'find'>;
   demand: Pick<Demand, 'note'>;

@@ -22,7 +22,7 @@ import type { SpawnPlan } from './plan.ts';
 import { type TakePrewarmedDeps, takePrewarmed } from './take-prewarmed.ts';
 
 export interface ReserveDeps extends TakePrewarmedDeps {
-  sandboxes: Pick<SandboxStore, 'reserve'>;
+  sandboxes: Pick<SandboxStore, 'reserve' | 'transition'>;
   spawns: InFlightSpawns;
   /** The id of this process in rows that it starts. */
   replica: string;
