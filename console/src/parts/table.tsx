@@ -69,7 +69,7 @@ export function Table<T>({
   const onKeyDown = (event: KeyboardEvent) => {
     const step = STEPS[event.key];
     const target = event.target as HTMLElement;
-    if (target.dataset.key === undefined) return;
+    if (target.dataset.key === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     const row = sorted[focusAt];
     if (event.key === 'Enter' && row !== undefined) onOpen?.(row);
     else if (step !== undefined) {
