@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { ServiceError } from '../../domain/errors.ts';
 import { isLoopbackHost } from '../../domain/loopback.ts';
 import type { Config } from '../../schema/config.ts';
+import { ownTarget } from '../e2b/sandbox-ports.ts';
 
 const SHAPE = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}))(?::\d{1,5})?$/;
 
@@ -14,7 +15,8 @@ export function hostCheck({
 }: Pick<Config, 'server' | 'auth'>): (host: string | undefined, httpVersion: string) => void {
   const open = server.cors_allowed_origins.includes('*');
   const anyName = auth.enabled || open || !isLoopbackHost(server.host);
-  const { preview_domain: domain } = server;
+  // Where a token of the sandbox is asked for all the same.
+  const isOfSandbox = (name: string) => ownTarget({ host: name }, server.preview_domain) !== undefined;
   const known = new Set(['localhost', server.host, ...server.cors_allowed_origins.map(nameOfOrigin)]);
   return (host, httpVersion) => {
     if (host === undefined && httpVersion !== '1.1') return;
@@ -22,7 +24,7 @@ export function hostCheck({
     if (!match) throw new ServiceError('bad_request', 'The Host header is missing or malformed.');
     if (anyName) return;
     const name = match[1]!.toLowerCase().replace(/^\[(.*)\]$/, '$1');
-    if (known.has(name) || name.endsWith('.localhost') || isIP(name) !== 0 || isBelow(name, domain)) return;
+    if (known.has(name) || name.endsWith('.localhost') || isIP(name) !== 0 || isOfSandbox(name)) return;
     throw new ServiceError(
       'forbidden',
       'Without authentication, this server accepts only the names of this machine.',
@@ -36,6 +38,3 @@ export function hostCheck({
 function nameOfOrigin(origin: string): string {
   return URL.canParse(origin) ? new URL(origin).hostname : origin;
 }
-
-/** A name of our own domain for sandboxes. */
-const isBelow = (name: string, domain: string) => domain !== '' && name.endsWith(`.${domain}`);
