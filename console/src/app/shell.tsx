@@ -68,8 +68,8 @@ function Frame({ who }: { who: Identity }): JSX.Element {
           ))}
         </ul>
       </nav>
-      {overlay.value === 'palette' && <Palette who={who} onClose={closeOverlay} />}
-      {overlay.value === 'keys' && <KeysHelp onClose={closeOverlay} />}
+      {overlay.value === 'palette' && <Palette who={who} onClose={() => close('palette')} />}
+      {overlay.value === 'keys' && <KeysHelp onClose={() => close('keys')} />}
       <main id="main" tabIndex={-1}>
         <Stale />
         {entry ? <Content key={entry.path} entry={entry} rest={rest} /> : <NotFound />}
@@ -78,8 +78,9 @@ function Frame({ who }: { who: Identity }): JSX.Element {
   );
 }
 
-const closeOverlay = () => {
-  overlay.value = undefined;
+/** A dialog says that it is closed a moment later: another one may be open by then. */
+const close = (kind: 'palette' | 'keys') => {
+  if (overlay.value === kind) overlay.value = undefined;
 };
 
 const isWithin = ({ path }: ScreenEntry, here: ScreenEntry | undefined) =>
