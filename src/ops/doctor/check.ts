@@ -136,8 +136,9 @@ export function openContext(deps: DoctorDeps, loaded: LoadedConfig): CheckContex
     loaded,
     config,
     provider,
+    // It closes its providers, and with them what belongs to the instance.
     tryImage: (folder, signal) =>
-      deps.tryImage({ config, instance: doctorInstance(deps, config), folder }, signal),
+      deps.tryImage({ config, instance: doctorInstance(deps, config, 'image trial'), folder }, signal),
     postgres: () => (exam ??= deps.openPostgres(config.database)),
     probe: (kind, signal) => {
       const report = probes.get(kind) ?? provider(kind).then((one) => one.probe(signal));
@@ -157,9 +158,9 @@ function keepingNothing(config: Config): Config {
 }
 
 /** The same at each run on a database, also when its password changes, so that a doctor finds what a killed one left behind. */
-function doctorInstance({ random }: DoctorDeps, { database }: Config): Instance {
+function doctorInstance({ random }: DoctorDeps, { database }: Config, what = 'doctor'): Instance {
   const hex = createHash('sha256')
-    .update(`doctor of ${databaseName(database)}`)
+    .update(`${what} of ${databaseName(database)}`)
     .digest('hex');
   const parts = [
     hex.slice(0, 8),
