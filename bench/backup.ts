@@ -9,6 +9,7 @@ import { realClock } from '../src/host/clock.ts';
 import { backupDatabase } from '../src/ops/db/backup.ts';
 import { migrate } from '../src/store/sqlite/migrate.ts';
 import type { Pair } from './row.ts';
+import { clocked } from './stats.ts';
 
 const ROWS = 20_000;
 const run = promisify(execFile);
@@ -43,7 +44,7 @@ function backupPairs(database: string, writer: ChildProcess): Pair[] {
   const output = `${database}.backup`;
   const ours = async () => {
     rmSync(output, { force: true });
-    return timed(() => backupDatabase({ database, output }, realClock()));
+    return clocked(() => backupDatabase({ database, output }, realClock()));
   };
   const idle = async (deed: () => Promise<number>) => {
     writer.kill('SIGSTOP');
@@ -51,7 +52,7 @@ function backupPairs(database: string, writer: ChildProcess): Pair[] {
   };
   const theirs = async () => {
     rmSync(output, { force: true });
-    return timed(() => run('sqlite3', [database, `.backup '${output}'`]));
+    return clocked(() => run('sqlite3', [database, `.backup '${output}'`]));
   };
   const common = { pairs: 10, warmUps: 0 };
   return [
@@ -97,10 +98,4 @@ async function startWriter(root: string, database: string): Promise<ChildProcess
     child.once('exit', () => reject(new Error('the writer ended')));
   });
   return child;
-}
-
-async function timed(deed: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await deed();
-  return performance.now() - started;
 }

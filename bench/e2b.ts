@@ -5,6 +5,7 @@ import type { Group } from './group.ts';
 import { programs } from './needs.ts';
 import type { Pair } from './row.ts';
 import { withServer } from './server.ts';
+import { clocked } from './stats.ts';
 
 export const e2bCommands: Group = {
   about: 'commands through the SDK of E2B',
@@ -28,17 +29,11 @@ function withE2bRows(root: string, measure: (pair: Pair) => Promise<void>): Prom
           target: 2,
           judged: 'difference',
           pairs: 300,
-          ours: () => timed(() => sandbox.commands.run('true')),
-          baseline: () => timed(() => client.exec(id, { command: 'true' })),
+          ours: () => clocked(() => sandbox.commands.run('true')),
+          baseline: () => clocked(() => client.exec(id, { command: 'true' })),
         });
         await client.destroy(id);
       },
     ),
   );
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await work();
-  return performance.now() - started;
 }

@@ -2,17 +2,14 @@
 // all, and nothing of another shape is passed on.
 import { type Duplex, duplexPair } from 'node:stream';
 import type { SandboxIo } from '../../src/agent/io.ts';
-import { openEgress } from '../../src/egress/open-egress.ts';
-import { realRandom } from '../../src/host/random.ts';
 import type { EgressNews } from '../../src/providers/provider.ts';
 import { RemoteEgressLink } from '../../src/providers/remote/egress-link.ts';
 import { validator } from '../../src/schema/validator.ts';
 import { EgressAnswer } from '../../src/schema/worker-egress.ts';
 import { serveEgress } from '../../src/worker/egress-server.ts';
-import { WorkerEgress } from '../../src/worker/worker-egress.ts';
 import type { WorkerSandbox } from '../../src/worker/worker-sandboxes.ts';
-import { testConfig } from '../../test/support/config.ts';
 import { fakeClock, silentLogger } from '../../test/support/fakes/ports.ts';
+import { workerEgress } from '../../test/support/servers/worker-egress.ts';
 import type { Chance } from './chance.ts';
 import { pieces } from './hostile.ts';
 import { type Read, require, type Sample } from './reading.ts';
@@ -49,20 +46,8 @@ const lines = (all: readonly object[]) =>
 /** What the server of the order denies stays denied, also when another part of the order was damaged. */
 async function holdsWholeOrders(chance: Chance, bytes: Buffer): Promise<void> {
   const clock = fakeClock();
-  const settings = {
-    ...{ proxy_port: 7424, connect_timeout: 5000, idle_timeout: 60_000, max_connections: 100 },
-    ...{ new_connections_per_minute: 1200, resolver: 'system' as const },
-  };
   const resolver = { lookup: async () => ({ addresses: ['93.184.216.34'], ttlMs: 0 }) };
-  const parts = { clock, random: realRandom(), onEvent: () => undefined, ownAddresses: () => [], resolver };
-  const egress = new WorkerEgress({
-    egress: openEgress({ ...parts, settings: () => settings }),
-    own: testConfig({}).egress,
-    session: async () => ({ io, release: () => undefined }),
-    conceal: () => () => undefined,
-    clock,
-    logger: silentLogger,
-  });
+  const egress = workerEgress(clock, io, resolver);
   const [ours, theirs] = duplexPair();
   ours.on('error', () => undefined).resume();
   const sandbox = { record: { sandbox_id: ID } } as WorkerSandbox;

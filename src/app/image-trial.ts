@@ -3,6 +3,7 @@ import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { findAgent } from '../agent/binary.ts';
+import { END_OF_ARCHIVE, headerOf } from '../domain/tar/tar-writer.ts';
 import { packageRoot } from '../host/package-root.ts';
 import { importImages } from '../images/import.ts';
 import type { ImageTrial } from '../ops/doctor/check.ts';
@@ -33,7 +34,7 @@ export async function tryImage(
     await chmod(root, 0o711);
     const agent = await findAgent(packageRoot(), process.arch);
     const config = { ...given, images: { ...given.images, path: root } };
-    const source = Readable.from([emptyRoot()], { objectMode: false });
+    const source = Readable.from([EMPTY_ROOT], { objectMode: false });
     await importImages(storeOf({ ...config.images, keep_free_bytes: 0 }, { ...deps, agent }), {
       source,
       name: IMAGE,
@@ -82,14 +83,8 @@ async function removeOld(folder: string, now: number): Promise<void> {
   }
 }
 
-/** A tar of a root file system that has an empty folder. POSIX ustar. */
-function emptyRoot(): Buffer {
-  const header = Buffer.alloc(512);
-  header.write('etc/', 0, 'latin1');
-  header.write('0000755\u00000000000\u00000000000\u000000000000000\u000000000000000\0', 100, 'latin1');
-  header.write('        5', 148, 'latin1');
-  header.write('ustar\u000000', 257, 'latin1');
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
-  return Buffer.concat([header, Buffer.alloc(1024)]);
-}
+/** A tar of a root file system that has an empty folder. */
+const EMPTY_ROOT = Buffer.concat([
+  headerOf({ path: 'etc/', type: 'dir', mode: 0o755, size: 0, mtime: 0 }),
+  END_OF_ARCHIVE,
+]);

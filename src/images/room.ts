@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../domain/errors.ts';
 import type { RoomLimits } from './image-store.ts';
 import type { StorePaths } from './store-paths.ts';
-import { storeSizes } from './store-sizes.ts';
+import { keptSizes } from './store-sizes.ts';
 
 /** Why, in the details of an error. */
 export const NO_ROOM = 'image_store_full';
@@ -49,7 +49,7 @@ export function watchRoom(paths: StorePaths, { keepFreeBytes }: RoomLimits, sour
 }
 
 async function storedBytes(paths: StorePaths): Promise<number> {
-  const { layers, disks } = await storeSizes(paths);
+  const { layers, disks } = await keptSizes(paths);
   return layers + disks;
 }
 

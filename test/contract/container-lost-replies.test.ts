@@ -19,6 +19,15 @@ describeWith(['root', 'docker'], 'an engine that loses answers', () => {
   const starting = (id: string) => `POST /containers/${nameOf(id)}/start`;
   const removing = (id: string) => `DELETE /containers/${nameOf(id)}`;
   const nameOf = (id: string) => containerName(home.instance, { id, epoch: 1 });
+  /** The engine gets the request to create when the caller has given up. */
+  const createdTooLate = async (id: string) => {
+    const late = lossy.delay(creating(id));
+    const impatient = new AbortController();
+    const created = provider.create(containerSpec(id), impatient.signal);
+    void late.made.then(() => impatient.abort(new Error('nobody waits')));
+    await expect(created).rejects.toThrow('nobody waits');
+    await late.hear();
+  };
   beforeAll(async () => {
     engine = await sharedEngine();
   }, 120_000);
@@ -69,12 +78,7 @@ describeWith(['root', 'docker'], 'an engine that loses answers', () => {
     const id = freshId();
     await provider.close();
     provider = home.provider({ link: 'attach' });
-    const late = lossy.delay(creating(id));
-    const impatient = new AbortController();
-    const created = provider.create(containerSpec(id), impatient.signal);
-    void late.made.then(() => impatient.abort(new Error('nobody waits')));
-    await expect(created).rejects.toThrow('nobody waits');
-    await late.hear();
+    await createdTooLate(id);
     expect(await provider.list(soon())).toMatchObject([{ id, epoch: 1, state: 'stopped' }]);
     await provider.destroy({ id, epoch: 1 }, soon());
     expect(await containers()).toEqual([]);
@@ -82,12 +86,7 @@ describeWith(['root', 'docker'], 'an engine that loses answers', () => {
 
   it('a create with a link that arrives after the caller gave up: it makes nothing', async () => {
     const id = freshId();
-    const late = lossy.delay(creating(id));
-    const impatient = new AbortController();
-    const created = provider.create(containerSpec(id), impatient.signal);
-    void late.made.then(() => impatient.abort(new Error('nobody waits')));
-    await expect(created).rejects.toThrow('nobody waits');
-    await late.hear();
+    await createdTooLate(id);
     expect(await provider.list(soon())).toEqual([]);
   });
 

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { agents } from '../support/checks/auditor.ts';
 import { endRuntimes } from '../support/checks/leftovers.ts';
 import { describeWith } from '../support/requires.ts';
-import { cli } from '../support/servers/server.ts';
+import { cli, instanceOf } from '../support/servers/server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
@@ -37,5 +37,5 @@ function instanceBelow(folder: string): string | undefined {
     .map((name) => join(folder, name, 'log'))
     .filter((path) => existsSync(path));
   const text = logs.map((path) => readFileSync(path, 'utf8')).join('');
-  return /"instance":"([0-9a-f-]{36})"/.exec(text)?.[1]?.replaceAll('-', '').slice(0, 12);
+  return instanceOf(text);
 }

@@ -17,7 +17,8 @@ import { type EgressNetwork, egressKey, egressNetwork } from '../support/hosts/e
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { type Api, api } from '../support/servers/api.ts';
-import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { endInNetwork } from '../support/servers/egress-end.ts';
+import { cli, startServer, type TestServer } from '../support/servers/server.ts';
 
 const SECRET = 'sk-canary-0123456789abcdef0123';
 const INLINE = 'sk-inline-fedcba9876543210fedc';
@@ -49,10 +50,8 @@ describeWith(['root', 'unshare', 'python3', 'openssl'], 'credentials of userspac
   beforeEach(() => net.clear());
   afterAll(async () => {
     try {
-      expect(await server?.stop()).toBe(0);
+      expect(await endInNetwork(server, net)).toBe(0);
     } finally {
-      if (server) removeHome(server.home);
-      net?.remove();
       removeFolder(folder);
     }
   });

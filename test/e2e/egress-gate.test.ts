@@ -8,7 +8,8 @@ import { HOSTILE_NAMES, hostileTargets } from '../support/checks/hostile-targets
 import { type EgressNetwork, egressKey, egressNetwork, OWN_PUBLIC } from '../support/hosts/egress-network.ts';
 import { describeWith } from '../support/requires.ts';
 import { type Api, api } from '../support/servers/api.ts';
-import { cli, packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { endInNetwork } from '../support/servers/egress-end.ts';
+import { cli, packageRoot, startServer, type TestServer } from '../support/servers/server.ts';
 
 const PUBLIC = '93.184.216.34';
 const ATTEMPTS = readFileSync(join(packageRoot, 'test/support/checks/gate-attempts.py'), 'utf8');
@@ -126,14 +127,7 @@ for (const runner of ['bwrap', 'unshare'] as const)
       client = api(server.url, egressKey);
     });
     beforeEach(() => net.clear());
-    afterAll(async () => {
-      try {
-        expect(await server?.stop()).toBe(0);
-      } finally {
-        if (server) removeHome(server.home);
-        net?.remove();
-      }
-    });
+    afterAll(async () => expect(await endInNetwork(server, net)).toBe(0));
 
     it.each(CLIENTS)('lets %s reach what the policy allows', async (_, command, prints) => {
       const allow = [...['api', 'registry', 'pypi', 'git'].map((name) => `${name}.example.com`), PUBLIC];

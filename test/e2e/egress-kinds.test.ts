@@ -9,6 +9,7 @@ import { type EgressNetwork, egressKey, egressNetwork, OWN_PUBLIC } from '../sup
 import { inContainers, inMachine, type Runtime } from '../support/hosts/matrix.ts';
 import { describeWith } from '../support/requires.ts';
 import { type Api, api } from '../support/servers/api.ts';
+import { endInNetwork } from '../support/servers/egress-end.ts';
 import { EgressWorker } from '../support/servers/egress-worker.ts';
 import { cli, packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
@@ -61,14 +62,7 @@ const body =
       net = await egressNetwork(cli, NAMES);
       server = await startServer({ ...net.launch, env: { ...net.launch.env, ...env } });
     }, 240_000);
-    afterAll(async () => {
-      try {
-        expect(await server?.stop()).toBe(0);
-      } finally {
-        if (server) removeHome(server.home);
-        net?.remove();
-      }
-    }, 240_000);
+    afterAll(async () => expect(await endInNetwork(server, net)).toBe(0), 240_000);
 
     it(TITLE, () => reachesOnlyPublic({ net, client: api(server.url, egressKey) }, mode), 600_000);
   };

@@ -6,8 +6,9 @@ import type { EgressNetwork } from '../support/hosts/egress-network.ts';
 import { egressKey, egressNetwork } from '../support/hosts/egress-network.ts';
 import { describeWith } from '../support/requires.ts';
 import { type Api, api } from '../support/servers/api.ts';
+import { endInNetwork } from '../support/servers/egress-end.ts';
 import { EgressWorker } from '../support/servers/egress-worker.ts';
-import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { cli, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const NAMES = () => ({
@@ -76,14 +77,7 @@ describeWith(['root', 'unshare', 'python3', 'openssl'], 'prewarmed sandboxes wit
     const env = { ...net.launch.env, SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare' };
     server = await startServer({ ...net.launch, env });
   });
-  afterAll(async () => {
-    try {
-      expect(await server?.stop()).toBe(0);
-    } finally {
-      if (server) removeHome(server.home);
-      net?.remove();
-    }
-  });
+  afterAll(async () => expect(await endInNetwork(server, net)).toBe(0));
 
   it.each(['gate', 'proxy'] as const)(
     'have it from the moment they are taken, through the %s',

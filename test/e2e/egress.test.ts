@@ -7,8 +7,9 @@ import { HOSTILE_NAMES, hostileTargets } from '../support/checks/hostile-targets
 import { type EgressNetwork, egressKey, egressNetwork, OWN_PUBLIC } from '../support/hosts/egress-network.ts';
 import { describeWith } from '../support/requires.ts';
 import { type Api, api } from '../support/servers/api.ts';
+import { endInNetwork } from '../support/servers/egress-end.ts';
 import { runCli } from '../support/servers/run-cli.ts';
-import { cli, packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { cli, packageRoot, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const PUBLIC = '93.184.216.34';
@@ -77,14 +78,7 @@ for (const runner of ['bwrap', 'unshare'] as const)
       await start();
     });
     beforeEach(() => net.clear());
-    afterAll(async () => {
-      try {
-        expect(await server?.stop()).toBe(0);
-      } finally {
-        if (server) removeHome(server.home);
-        net?.remove();
-      }
-    });
+    afterAll(async () => expect(await endInNetwork(server, net)).toBe(0));
 
     it.each([
       [

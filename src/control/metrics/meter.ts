@@ -1,5 +1,6 @@
 // Counts for metrics around providers and reservations and from events, so that the other code counts nothing.
 import type { ServiceError } from '../../domain/errors.ts';
+import { keepNewest } from '../../domain/keep-newest.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import { ADMISSION_REASONS } from '../../schema/admission.ts';
@@ -81,17 +82,11 @@ export class Meter {
     if (id === undefined || !type.startsWith('sandbox.')) return;
     const began = this.#spawns.get(id);
     this.#spawns.delete(id);
-    if (type === 'sandbox.created') this.#began(id, Date.parse(timestamp));
+    if (type === 'sandbox.created') keepNewest(this.#spawns, id, Date.parse(timestamp), MOST_SPAWNS);
     if (type !== 'sandbox.running' || began === undefined) return;
     const seconds = Math.max(0, Date.parse(timestamp) - began) / 1000;
     const labels = { provider: String(data?.provider), phase: 'total' } as const;
     this.#metrics.observe('svc_spawn_duration_seconds', labels, seconds);
-  }
-
-  #began(id: string, at: number): void {
-    this.#spawns.set(id, at);
-    const [oldest] = this.#spawns.keys();
-    if (this.#spawns.size > MOST_SPAWNS && oldest !== undefined) this.#spawns.delete(oldest);
   }
 
   #provider(provider: Provider): Provider {

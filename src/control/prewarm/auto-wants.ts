@@ -21,6 +21,8 @@ export interface AutoWant {
   request: PlainRequest;
   provider: Provider;
   count: number;
+  /** What the image is now, where the provider can tell. */
+  imageId: string | undefined;
 }
 
 /** Shapes that were spawned last come first where there is no room for all. */
@@ -44,10 +46,11 @@ export async function autoWants(
     count = Math.min(count, room, Math.floor(memory / (request.memory_mb ?? 1)));
     if (count === 0) continue;
     const provider = await chooseProvider(deps, request.provider);
-    if (provider.imageId && (await imageIdOf(provider, request)) === undefined) continue;
+    const imageId = await imageIdOf(provider, request);
+    if (provider.imageId && imageId === undefined) continue;
     room -= count;
     memory -= count * (request.memory_mb ?? 0);
-    wants.push({ request, count, provider });
+    wants.push({ request, count, provider, imageId });
   }
   return wants;
 }

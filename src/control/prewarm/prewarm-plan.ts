@@ -7,6 +7,7 @@ import { formatTemplateKey } from '../../domain/template-key.ts';
 import type { WorkerDemand } from '../../domain/worker-demand.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { SandboxEgress } from '../../schema/egress.ts';
+import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LimitsOf, Settings } from '../records/settings.ts';
@@ -15,7 +16,7 @@ import type { Demand } from '../runtime/demand.ts';
 import { type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
 import { egressPlace, egressWish } from '../spawn/egress.ts';
 import { AUTO, autoShape } from '../spawn/plain.ts';
-import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
+import { type PlanFacts, planSpawn, type SpawnPlan } from '../spawn/plan.ts';
 import { shapeOf } from '../spawn/take-prewarmed.ts';
 import { autoWants } from './auto-wants.ts';
 
@@ -58,6 +59,8 @@ export interface Want {
   isElsewhere?: boolean;
   /** The owner of the template. */
   owner_id?: string | undefined;
+  /** What its image is now, where a ready sandbox of an earlier image must not be given out, and the provider can tell. */
+  imageId?: string | undefined;
   /** Plans a new row. */
   plan(now: number): SpawnPlan;
 }
@@ -89,33 +92,32 @@ export async function wantedPrewarm(deps: PrewarmPlanDeps): Promise<Wants> {
 
 /** What `prewarm.auto` keeps of spawns without a template. A shape that cannot be planned now is left out. */
 async function plainWants(deps: PrewarmPlanDeps): Promise<Want[]> {
-  const { settings, demand, cpus, ids, memoryMb = Number.POSITIVE_INFINITY } = deps;
+  const { settings, demand, memoryMb = Number.POSITIVE_INFINITY } = deps;
   const { autoPrewarm: auto } = settings;
   if (!auto) return [];
   const memory_mb = Math.min(auto.memory_mb, memoryMb / HOST_PART);
   const wants = await autoWants(deps, demand.peaks(), { max: auto.max, memory_mb });
-  return wants.flatMap(({ request, provider, count }) => {
-    const plan = (now: number) => {
-      const limits = settings.ownerLimits;
-      const facts = {
-        settings,
-        cpus,
-        provider,
-        setup: [],
-        limits,
-        privateImages: false,
-        id: ids.sandbox(),
-        now,
-      };
-      return planSpawn(request, NOBODY, facts);
-    };
+  return wants.flatMap(({ request, ...kept }) => {
+    const plan = planner(deps, request, { provider: kept.provider, setup: [], privateImages: false });
     try {
       const shape = autoShape(plan(0));
-      return [{ template: AUTO, shape, count, provider, setup: [], demand: undefined, env: {}, plan }];
+      return [{ ...kept, template: AUTO, shape, setup: [], demand: undefined, env: {}, plan }];
     } catch {
       return [];
     }
   });
+}
+
+/** Plans rows of a request, for nobody. */
+function planner(
+  { settings, cpus, ids }: PrewarmPlanDeps,
+  request: SpawnRequest,
+  facts: Pick<PlanFacts, 'provider' | 'setup' | 'privateImages' | 'egress' | 'isElsewhere'>,
+): Want['plan'] {
+  return (now) => {
+    const limits = settings.ownerLimits;
+    return planSpawn(request, NOBODY, { settings, cpus, limits, id: ids.sandbox(), now, ...facts });
+  };
 }
 
 /** How many each owner may have ready: never more than its limit of sandboxes. */
@@ -131,25 +133,20 @@ async function shares({ settings, limitsOf }: PrewarmPlanDeps, templates: readon
 }
 
 async function want(deps: PrewarmPlanDeps, template: TemplateRecord): Promise<Omit<Want, 'count'>> {
-  const { settings, cpus, ids } = deps;
-  const { setup } = template;
+  const { settings } = deps;
+  const { setup, owner_id } = template;
   const asked = { ...templateRequest(template, {}), template: template.name };
   const provider = await chooseProvider(deps, asked.provider);
   const wish = egressWish({}, template, settings);
   const place = wish && (await egressPlace(deps, provider, { wish, worker_id: template.worker_id }));
   const placeholders = wish && (await deps.credentials.env(wish));
   const request = { ...asked, env: { ...placeholders, ...asked.env } };
-  const plan = (now: number) => {
-    const limits = settings.ownerLimits;
-    // Whoever may spawn the template gets it.
-    const privateImages = mayUsePrivate(settings.privateOwners, template.owner_id);
-    const facts = { settings, cpus, provider, setup, limits, privateImages, id: ids.sandbox(), now };
-    return planSpawn(request, NOBODY, { ...facts, ...place });
-  };
+  // Whoever may spawn the template gets it.
+  const privateImages = mayUsePrivate(settings.privateOwners, owner_id);
+  const plan = planner(deps, request, { provider, setup, privateImages, ...place });
   const example = plan(0);
   const key = formatTemplateKey(template);
   const { demand, row } = example;
-  const { owner_id } = template;
   const policy = { egress: place?.egress, isElsewhere: place?.isElsewhere === true, owner_id };
   const shape = shapeOf(template, example);
   return { template: key, shape, provider, setup, demand, env: row.env, ...policy, plan };

@@ -13,7 +13,6 @@ import type { Replicas } from '../runtime/replicas.ts';
 import type { Roles } from '../runtime/roles.ts';
 import { AUTO } from '../spawn/plain.ts';
 import type { Fleet } from '../workers/fleet.ts';
-import { imageIdOf } from './auto-wants.ts';
 import { type PrewarmClaims, soleClaims } from './claims.ts';
 import { FailedStarts } from './failed-starts.ts';
 import { type PrewarmPlanDeps, type Want, type Wants, wantedPrewarm } from './prewarm-plan.ts';
@@ -255,7 +254,7 @@ export class Replenisher {
   async #make(want: Want, entry: PrewarmEntry): Promise<void> {
     try {
       const most = this.claims.areShared ? want.count : undefined;
-      if (want.template === AUTO) entry.imageId = await imageIdOf(want.provider, want.plan(0));
+      entry.imageId = want.imageId;
       Object.assign(entry, await startPrewarmed(this.#deps, want, entry, most));
       this.totals.made++;
       this.#failures.started(want.shape);

@@ -4,7 +4,6 @@
 import type { SessionHold, Sessions } from '../../agent/sessions.ts';
 import { MAX_DURATION_MS } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { imageForms } from '../../domain/image-name.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Started } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
@@ -14,8 +13,8 @@ import type { EgressGates } from '../runtime/egress-gates.ts';
 import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
 import { createHere, type Runtime, type Runtimes } from '../runtime/runtimes.ts';
 import { runSetup, type SetupDeps } from '../runtime/setup.ts';
-import { isLocal } from '../spawn/choose.ts';
 import { AUTO } from '../spawn/plain.ts';
+import { placementOf } from '../spawn/reserve.ts';
 import type { Fleet } from '../workers/fleet.ts';
 import type { Want } from './prewarm-plan.ts';
 
@@ -80,17 +79,12 @@ async function setUp(
 /** Placed as a spawn would be. It is kept through its session, so a worker needs sessions. */
 async function reserved(
   { warm, fleet, settings }: StartPrewarmedDeps,
-  { provider, demand: asked, isElsewhere }: Want,
+  { provider, setup, demand, isElsewhere }: Want,
   row: PrewarmedRecord,
   most: number | undefined,
 ): Promise<PrewarmedRecord> {
-  const remote = settings.pool === undefined;
-  const images = imageForms(row.image);
-  const capability = asked?.capability;
-  const among = capability === undefined ? undefined : fleet.abilities.knownAble(provider.kind, capability);
-  const demand = asked && { ...asked, ...(among && { among }) };
-  const local = isLocal(provider) && !isElsewhere;
-  const placement = fleet.placement({ local, remote, sessions: true, demand, images });
+  const like = { setup, demand, image: row.image, isElsewhere };
+  const placement = placementOf({ fleet, settings }, like, provider, true);
   const limits = { ...settings.limits(row.provider as ProviderKind), placement };
   const placed = await warm.reserve(row, limits, most);
   if (placed) return placed;

@@ -1,5 +1,6 @@
 // What was spawned lately without a template. From this `prewarm.auto` decides what to keep ready (auto-wants.ts). In memory: a
 // new process begins without it. Servers on one database tell each other through signals; a lost one means one spawn fewer.
+import { keepNewest } from '../../domain/keep-newest.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { SignalStore } from '../../store/seam/signals.ts';
@@ -103,8 +104,8 @@ export class Demand {
     const now = this.#deps.clock.monotonic();
     shape.spawns.push(...Array<number>(Math.min(spawns, MOST_SPAWNS)).fill(now));
     shape.spawns.splice(0, shape.spawns.length - MOST_SPAWNS);
-    moveLast(shapes, key, shape, MOST_SHAPES);
-    moveLast(this.#owners, owner, shapes, MOST_OWNERS);
+    keepNewest(shapes, key, shape, MOST_SHAPES);
+    keepNewest(this.#owners, owner, shapes, MOST_OWNERS);
     this.#listener();
   }
 
@@ -125,14 +126,6 @@ export class Demand {
       );
     }
   }
-}
-
-/** The newest is last; the oldest goes. */
-function moveLast<T>(map: Map<string, T>, key: string, value: T, most: number): void {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > most && oldest !== undefined) map.delete(oldest);
 }
 
 function peakOf(request: PlainRequest, spawns: { at: number; owner: string }[]): Peak {

@@ -119,7 +119,7 @@ export class SpawnOrders {
       return this.#firstWithCapacity(spawn, provider, async (each) => {
         const reserving = this.#reserving(spawn, planOf(each), each, claim);
         const tried = await reserveSandbox(this.#deps, reserving);
-        if ('admitted' in tried) this.#note(spawn, reserving.plan);
+        if ('admitted' in tried) this.#note(reserving);
         return tried;
       });
     };
@@ -170,7 +170,7 @@ export class SpawnOrders {
       const plan = this.#plan(spawn, provider, limits, { id });
       const reserving = this.#reserving(spawn, plan, provider, claim);
       const tried = await reserveTicket(this.#deps, reserving, { id, home });
-      if (tried.kind === 'admitted') this.#note(spawn, plan);
+      if (tried.kind === 'admitted') this.#note(reserving);
       return tried.kind === 'denied' ? { denied: tried.decision } : { admitted: tried };
     });
     return 'admitted' in tried ? tried.admitted : { kind: 'denied', decision: tried.denied };
@@ -212,18 +212,14 @@ export class SpawnOrders {
     plan: SpawnPlan,
     provider: Provider,
     claim: IdempotencyClaim | undefined,
-  ): ReserveRequest {
-    if (this.#deps.settings.pool) return { plan, provider, shape: undefined, claim };
-    const shape = template ? shapeOf(template, plan) : this.#plain(plan) && autoShape(plan);
-    return { plan, provider, shape, claim };
+  ): ReserveRequest & { plain: PlainRequest | undefined } {
+    const { pool, autoPrewarm } = this.#deps.settings;
+    const plain = autoPrewarm && !template ? plainRequest(plan) : undefined;
+    const shape = template && !pool ? shapeOf(template, plan) : plain && autoShape(plan);
+    return { plan, provider, shape, claim, plain };
   }
 
-  #plain(plan: SpawnPlan): PlainRequest | undefined {
-    return this.#deps.settings.autoPrewarm && plainRequest(plan);
-  }
-
-  #note({ template }: StoredSpawn, plan: SpawnPlan): void {
-    const plain = template ? undefined : this.#plain(plan);
+  #note({ plain, plan }: { plain: PlainRequest | undefined; plan: SpawnPlan }): void {
     if (plain) this.#deps.demand.note(plain, plan.row.owner_id);
   }
 

@@ -16,6 +16,7 @@ import type {
 import type { TicketAttempt } from '../queue/desk.ts';
 import type { Attempt } from '../queue/ticket.ts';
 import type { InFlightSpawn, InFlightSpawns } from '../runtime/in-flight-spawns.ts';
+import type { Fleet } from '../workers/fleet.ts';
 import { isLocal } from './choose.ts';
 import { replayed } from './idempotency.ts';
 import type { SpawnPlan } from './plan.ts';
@@ -138,9 +139,10 @@ export function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
 
 /** In a pool this server runs all sandboxes. Setup commands need a worker with sessions. */
 export function placementOf(
-  { fleet, settings }: Pick<ReserveDeps, 'fleet' | 'settings'>,
+  { fleet, settings }: Pick<ReserveDeps, 'settings'> & { fleet: Pick<Fleet, 'abilities' | 'placement'> },
   { setup, demand: asked, image, isElsewhere }: Pick<SpawnPlan, 'setup' | 'demand' | 'image' | 'isElsewhere'>,
   provider: Provider,
+  sessions = setup.length > 0,
 ): PlacementLimits {
   const remote = settings.pool === undefined;
   const images = image === undefined ? undefined : imageForms(image);
@@ -148,5 +150,5 @@ export function placementOf(
   const among = capability === undefined ? undefined : fleet.abilities.knownAble(provider.kind, capability);
   const demand = asked && { ...asked, ...(among && { among }) };
   const local = isLocal(provider) && isElsewhere !== true;
-  return fleet.placement({ local, remote, sessions: setup.length > 0, demand, images });
+  return fleet.placement({ local, remote, sessions, demand, images });
 }

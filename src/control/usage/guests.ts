@@ -4,6 +4,7 @@ import type { GuestFacts } from '../../agent/guest-facts.ts';
 import type { SandboxIo } from '../../agent/io.ts';
 import type { Sessions } from '../../agent/sessions.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { keepNewest } from '../../domain/keep-newest.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
 import type { SandboxRecord } from '../../store/store.ts';
@@ -37,10 +38,7 @@ export class Guests {
       (usage) => usage && trusted(row, usage),
       () => undefined,
     );
-    this.#kept.delete(row.id);
-    this.#kept.set(row.id, { at: now, answer });
-    for (const id of [...this.#kept.keys()].slice(0, Math.max(0, this.#kept.size - MOST_KEPT)))
-      this.#kept.delete(id);
+    keepNewest(this.#kept, row.id, { at: now, answer }, MOST_KEPT);
     return answer;
   }
 

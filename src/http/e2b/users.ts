@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import type { ControlPlane } from '../../control/api/control-plane.ts';
 import { asServiceError } from '../../domain/errors.ts';
+import { keepNewest } from '../../domain/keep-newest.ts';
 import { RpcFailure } from './rpc/failure.ts';
 
 const USERS = ['', 'user', 'root'];
@@ -65,8 +66,7 @@ export function homes({ files }: Pick<ControlPlane, 'files'>): Homes {
       const before = known.get(asking.sandbox_id);
       if (before !== undefined) return before;
       const found = await find(asking);
-      if (known.size >= MOST_HOMES) known.delete(known.keys().next().value ?? '');
-      known.set(asking.sandbox_id, found);
+      keepNewest(known, asking.sandbox_id, found, MOST_HOMES);
       return found;
     },
   };

@@ -1,8 +1,10 @@
 // All pulls of this process into its store: several callers of an image share one pull, which continues when they leave, and
 // the number of pulls is bounded, for each account and in all.
+
 import { ServiceError } from '../../domain/errors.ts';
 import { completeImageName, parseImageReference } from '../../domain/image-name.ts';
 import { type ImageWish, limitedPolicy } from '../../domain/image-policy.ts';
+import { keepNewest } from '../../domain/keep-newest.ts';
 import type { PulledFor } from '../../domain/machine-images.ts';
 import type { PulledFacts, PullReport, PullReports } from '../../domain/pull-report.ts';
 import { abortable, orAfter } from '../../domain/timeout.ts';
@@ -154,12 +156,12 @@ export class ImagePulls implements PullReports {
     };
     try {
       const pulled = await pullImage(this.#deps, { ...request, signal: this.#stop.signal, onEvent });
-      remember(this.#checked, name, clock.monotonic());
+      keepNewest(this.#checked, name, clock.monotonic(), MOST_CHECKED);
       this.#failed.delete(name);
       report(pulled, undefined);
       return pulled;
     } catch (error) {
-      if (!this.#isStopped) remember(this.#failed, name, { error, at: clock.monotonic() });
+      if (!this.#isStopped) keepNewest(this.#failed, name, { error, at: clock.monotonic() }, MOST_CHECKED);
       report(undefined, error);
       throw error;
     } finally {
@@ -174,14 +176,6 @@ export class ImagePulls implements PullReports {
     if (count === 0) this.#held.delete(account);
     else this.#held.set(account, count);
   }
-}
-
-/** Keeps the newest. */
-function remember<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > MOST_CHECKED && oldest !== undefined) map.delete(oldest);
 }
 
 const pulledFor = ({ private_images }: ImageWish): PulledFor => (private_images ? 'trusted' : 'anyone');

@@ -5,6 +5,7 @@
 import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { keepNewest } from '../../domain/keep-newest.ts';
 import { KeyedLock } from '../../domain/keyed-lock.ts';
 import { once } from '../../domain/once.ts';
 import type { Clock, Logger, Random } from '../../domain/ports.ts';
@@ -245,10 +246,7 @@ export class Links {
   /** As `#leave`, for containers of one image. */
   #leaveOut(image: string, reason: string, err?: unknown): void {
     const { clock, logger } = this.#deps;
-    this.#images.delete(image);
-    this.#images.set(image, clock.monotonic() + AGAIN_MS);
-    const [oldest] = this.#images.keys();
-    if (this.#images.size > MOST_IMAGES && oldest !== undefined) this.#images.delete(oldest);
+    keepNewest(this.#images, image, clock.monotonic() + AGAIN_MS, MOST_IMAGES);
     const what = 'Sandboxes of this image are reached through the engine; trying again in 10 minutes.';
     logger.info({ err, image }, `${reason} ${what}`);
   }

@@ -6,7 +6,7 @@ import { endRuntimes } from '../checks/leftovers.ts';
 import { type EgressNetwork, egressKey, egressNetwork } from '../hosts/egress-network.ts';
 import { until } from '../until.ts';
 import { type Api, api } from './api.ts';
-import { cli, removeHome, startServer, type TestServer } from './server.ts';
+import { cli, instanceOf, removeHome, startServer, type TestServer } from './server.ts';
 import { workerEnv } from './worker-beside.ts';
 
 export const ADMIN = { 'x-admin-api-key': `${egressKey['x-api-key']}-admin` };
@@ -105,7 +105,7 @@ export class EgressWorker {
       await this.killWorker();
       return (await this.server?.stop()) ?? undefined;
     } finally {
-      const instance = /"instance":"([0-9a-f-]{36})"/.exec(this.#log)?.[1]?.replaceAll('-', '').slice(0, 12);
+      const instance = instanceOf(this.#log);
       if (instance) endRuntimes(instance);
       if (this.server) removeHome(this.server.home);
       this.net?.remove();

@@ -128,7 +128,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 }
 
 /** The instance as run folders carry it; the log names it when the database opens. */
-function instanceOf(log: string): string | undefined {
+export function instanceOf(log: string): string | undefined {
   return /"instance":"([0-9a-f-]{36})"/.exec(log)?.[1]?.replaceAll('-', '').slice(0, 12);
 }
 

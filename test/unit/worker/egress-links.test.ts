@@ -2,15 +2,13 @@
 import { once } from 'node:events';
 import { type Duplex, duplexPair } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
-import { openEgress } from '../../../src/egress/open-egress.ts';
-import { realRandom } from '../../../src/host/random.ts';
 import type { EgressAnswer } from '../../../src/schema/worker-egress.ts';
 import { serveEgress } from '../../../src/worker/egress-server.ts';
 import { WorkerEgress, type WorkerEgressDeps } from '../../../src/worker/worker-egress.ts';
 import type { WorkerSandbox } from '../../../src/worker/worker-sandboxes.ts';
-import { testConfig } from '../../support/config.ts';
 import { type FakeClock, fakeClock, silentLogger } from '../../support/fakes/ports.ts';
 import { proxyPort } from '../../support/servers/egress-side.ts';
+import { workerEgress } from '../../support/servers/worker-egress.ts';
 
 const ID = 'sb-a';
 const sandbox = { record: { sandbox_id: ID } } as WorkerSandbox;
@@ -64,19 +62,7 @@ async function worker(): Promise<{
   const clock = fakeClock();
   const { io, end } = await proxyPort();
   onTestFinished(end);
-  const settings = {
-    ...{ proxy_port: 7424, connect_timeout: 5000, idle_timeout: 60_000, max_connections: 100 },
-    ...{ new_connections_per_minute: 1200, resolver: 'system' as const },
-  };
-  const parts = { clock, random: realRandom(), onEvent: () => undefined, ownAddresses: () => [] };
-  const egress = new WorkerEgress({
-    egress: openEgress({ ...parts, settings: () => settings }),
-    own: testConfig({}).egress,
-    session: async () => ({ io, release: () => undefined }),
-    conceal: () => () => undefined,
-    clock,
-    logger: silentLogger,
-  });
+  const egress = workerEgress(clock, io);
   onTestFinished(() => egress.closeAll());
   const open = () => {
     const [ours, theirs] = duplexPair();

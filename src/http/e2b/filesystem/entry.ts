@@ -37,10 +37,16 @@ export async function entryOf(info: FileFacts, { look, names }: Sight, path = in
 }
 
 async function targetOf(link: FileFacts, look: Look): Promise<FileFacts | undefined> {
-  let found: FileFacts | undefined = link;
+  const found = await followed(link, look);
+  return found?.type === 'symlink' ? undefined : found;
+}
+
+/** What it leads to; still a link where too many follow one another. */
+export async function followed(info: FileFacts | undefined, look: Look): Promise<FileFacts | undefined> {
+  let found = info;
   for (let left = MOST_LINKS; left > 0 && found?.type === 'symlink'; left--)
     found = await look(posix.resolve(posix.dirname(found.path), found.symlink_target ?? '.'));
-  return found?.type === 'symlink' ? undefined : found;
+  return found;
 }
 
 const BITS = 'rwxrwxrwx';

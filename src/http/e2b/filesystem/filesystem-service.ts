@@ -9,7 +9,7 @@ import type { Fields } from '../read-body.ts';
 import { RpcFailure } from '../rpc/failure.ts';
 import type { RpcCall, ServerStream, Unary } from '../rpc/rpc.ts';
 import { type Homes, pathIn } from '../users.ts';
-import { entryOf, inOrder, type Look, type Sight } from './entry.ts';
+import { entryOf, followed, inOrder, type Look, type Sight } from './entry.ts';
 import { type Names, owners } from './owners.ts';
 import { watchService } from './watch-service.ts';
 
@@ -103,13 +103,6 @@ async function list(deps: Deps, call: RpcCall, path: string, depth: number): Pro
   const entries: object[] = [];
   for (const info of found.sort(inOrder)) entries.push(await entryOf(info, sight, shown(info)));
   return entries;
-}
-
-async function followed(info: FileFacts | undefined, look: Look): Promise<FileFacts | undefined> {
-  let found = info;
-  for (let left = 16; left > 0 && found?.type === 'symlink'; left--)
-    found = await look(posix.resolve(posix.dirname(found.path), found.symlink_target ?? '.'));
-  return found;
 }
 
 async function makeFolder(deps: FilesystemDeps, call: RpcCall, path: string): Promise<void> {

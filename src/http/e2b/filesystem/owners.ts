@@ -1,6 +1,7 @@
 // Names of users and groups of a sandbox, read from its own files: owners of files are shown by name.
 import type { ControlPlane } from '../../../control/api/control-plane.ts';
 import { asServiceError } from '../../../domain/errors.ts';
+import { keepNewest } from '../../../domain/keep-newest.ts';
 import type { Clock } from '../../../domain/ports.ts';
 import type { Asking } from '../users.ts';
 
@@ -45,11 +46,9 @@ export function owners({
     const { sandbox_id } = asking;
     const before = known.get(sandbox_id);
     if (before && clock.monotonic() - before.at < KEPT_MS) return before.names;
-    known.delete(sandbox_id);
-    if (known.size >= MOST_SANDBOXES) known.delete(known.keys().next().value ?? '');
     // Others may wait for it when this caller has left.
     const names = read({ ...asking, signal: new AbortController().signal });
-    known.set(sandbox_id, { at: clock.monotonic(), names });
+    keepNewest(known, sandbox_id, { at: clock.monotonic(), names }, MOST_SANDBOXES);
     names.catch(() => known.delete(sandbox_id));
     return names;
   };

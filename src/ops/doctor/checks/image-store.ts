@@ -26,13 +26,17 @@ export const withoutImages = ({ providers }: Config) =>
     ? undefined
     : 'providers.userspace and providers.microvm are disabled.';
 
-async function store(context: CheckContext): Promise<Finding> {
-  const { path } = context.config.images;
-  const folder = await nearest(context);
-  const code = await context.host.tryFolder(folder).then(
+/** The system's code of a failure. */
+const faultOf = (attempt: Promise<void>): Promise<string | undefined> =>
+  attempt.then(
     () => undefined,
     (error: NodeJS.ErrnoException) => error.code ?? 'unknown',
   );
+
+async function store(context: CheckContext): Promise<Finding> {
+  const { path } = context.config.images;
+  const folder = await nearest(context);
+  const code = await faultOf(context.host.tryFolder(folder));
   if (code === 'EROFS')
     return pass(`The image store ${path} is read-only: images run, and none can be added.`);
   if (code !== undefined)
@@ -48,10 +52,7 @@ async function store(context: CheckContext): Promise<Finding> {
 }
 
 async function hardLinks(context: CheckContext): Promise<Finding> {
-  const code = await context.host.tryLink(await nearest(context)).then(
-    () => undefined,
-    (error: NodeJS.ErrnoException) => error.code ?? 'unknown',
-  );
+  const code = await faultOf(context.host.tryLink(await nearest(context)));
   if (code === undefined) return pass('The image store stores each file once.');
   if (code !== 'EPERM' && code !== 'EOPNOTSUPP' && code !== 'EXDEV')
     return skip('Files cannot be created in the image store.');
@@ -82,11 +83,8 @@ async function changes(context: CheckContext, signal: AbortSignal): Promise<Find
   if (config.providers.userspace.runner === 'proot') return skip('proot does not protect images.');
   const [{ healthy }, folder] = [await context.probe('userspace', signal), await nearest(context)];
   if (!healthy) return skip('A check of the userspace provider failed.');
-  const isWritable = await host.tryFolder(folder).then(
-    () => true,
-    () => false,
-  );
-  if (!isWritable) return skip('The image store cannot be written.');
+  if ((await faultOf(host.tryFolder(folder))) !== undefined)
+    return skip('The image store cannot be written.');
   const [difference] = (await context.tryImage(folder, signal)).filter((text) => UNCHANGEABLE.test(text));
   if (difference === undefined)
     return pass(
