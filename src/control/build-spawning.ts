@@ -103,12 +103,13 @@ export function buildSpawning(
 /** A queue that learns of every ended sandbox and every ended VM of the pool, since both free capacity. */
 function spawnQueue(
   foundation: Foundation,
-  { vms, gates }: Runtime,
+  { vms, gates, openOutcomes }: Runtime,
   orders: SpawnOrders,
   logger: Logger,
 ): SpawnQueue {
   const { publisher, settings } = foundation;
-  const queue = emptyQueue(foundation, orders, logger);
+  const unwanted = openOutcomes.unwanted.bind(openOutcomes);
+  const queue = emptyQueue(foundation, orders, { unwanted, logger });
   publisher.onEnd(({ sandbox_id, owner_id, data }) => {
     if (sandbox_id !== undefined) gates.close(sandbox_id);
     // With `auto`, a spawn that waits for one provider may run on another worker's provider of another kind.
@@ -124,12 +125,12 @@ function spawnQueue(
 function emptyQueue(
   { store, replica, replicas, roles, clock, settings, publisher, limitsOf }: Foundation,
   orders: SpawnOrders,
-  logger: Logger,
+  { unwanted, logger }: { unwanted: (sandbox_id: string) => void; logger: Logger },
 ): SpawnQueue {
   const { tickets, signals } = store;
   if (!tickets) return new MemoryQueue({ publisher, clock }, settings.queue);
   const isAlive = (id: string) => replicas.isAlive(id);
-  const parts = { tickets, signals, replica, isAlive, publisher, clock, logger };
+  const parts = { tickets, signals, replica, isAlive, publisher, unwanted, clock, logger };
   const work = { holds: () => roles.holds('desk'), limitsOf, attempt: orders.attempt.bind(orders) };
   const queue = new SharedQueue({ ...parts, ...work }, settings.queue);
   roles.watch('desk', { gained: () => queue.desk.open(), lost: () => queue.desk.close() });

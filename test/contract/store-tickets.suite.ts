@@ -209,15 +209,20 @@ export function waiting({ store }: Given): void {
     expect([await waits('bob'), await waits('')]).toEqual([true, true]);
   });
 
-  it('sweeps tickets of dead homes: with a key only of those that are lost, and ended ones', async () => {
+  it('sweeps tickets of dead homes: all of lost ones, and those that wait without a key of silent ones', async () => {
     const { ticket: keyed } = await add('ann', { home: 'r-silent', claim: claimOf('k1') });
     await add('ann', { home: 'r-silent' });
+    const { ticket: ended } = await add('ann', { home: 'r-silent' });
+    await admit(ended);
     await add('bob', { home: 'r-lost', claim: claimOf('k2') });
     await admit((await add('bob', { home: 'r-lost' })).ticket);
     const { ticket: alive } = await add('cid');
     await queue().sweep({ silent: ['r-silent'], lost: ['r-lost'] });
     expect(await order()).toEqual([keyed.id, alive.id]);
     expect(await queue().ofHome('r-lost')).toEqual([]);
+    expect((await queue().ofHome('r-silent')).map(({ id }) => id).sort()).toEqual(
+      [keyed.id, ended.id].sort(),
+    );
     await queue().sweep({ silent: [], lost: ['r-silent'] });
     expect(await order()).toEqual([alive.id]);
     expect((await queue().homes()).sort()).toEqual(['r-1']);

@@ -15,7 +15,7 @@ import type { OwnerLimits } from '../../domain/quota.ts';
 import type { OwnerLack, Ticket, TicketEnd, TicketStore, WaitingTicket } from '../../store/seam/tickets.ts';
 import { Periodic } from '../async/periodic.ts';
 import type { LimitsOf } from '../records/settings.ts';
-import { isStoppedHome } from './home.ts';
+import { isStoppedHome } from './left-tickets.ts';
 import { admissionRefused, errorJson } from './refusals.ts';
 import { lackOf } from './ticket.ts';
 

@@ -4,6 +4,7 @@ import type { Clock, Logger } from '../../domain/ports.ts';
 import type { HomeTicket, Ticket, TicketEnd, TicketStore } from '../../store/seam/tickets.ts';
 import type { Publisher } from '../records/publish.ts';
 import { QueueCounter } from './counter.ts';
+import { LeftTickets, stoppedHome } from './left-tickets.ts';
 import {
   crowdedOut,
   errorFromJson,
@@ -15,14 +16,6 @@ import {
 } from './refusals.ts';
 import type { StoredApplicant } from './ticket.ts';
 import { type Wait, Waits } from './waits.ts';
-
-/** A write that got no answer has happened by then, or never happens. */
-const LATEST_MS = 15_000;
-
-/** Prefix of the home of tickets whose process has stopped: they keep their position for a repeated request. */
-const STOPPED = 'stopped:';
-
-export const isStoppedHome = (home: string): boolean => home.startsWith(STOPPED);
 
 export interface HomeDeps {
   tickets: TicketStore;
@@ -39,6 +32,8 @@ export interface HomeDeps {
   changed(): void;
   /** A ticket of any home has ended. */
   ended(ticket: { id: string; home: string }): void;
+  /** A sandbox was admitted for a caller who got a failure. It is ended. */
+  unwanted(sandbox_id: string): void;
 }
 
 interface Waiter {
@@ -61,14 +56,14 @@ export class TicketHome {
   /** Inserts run one after the other: the bound of the queue and the order of an owner depend on it. */
   #adding: Promise<unknown> = Promise.resolve();
   #toAdd = 0;
-  /** Before this time (monotonic ms) a ticket without a waiter may appear in the store. Undefined: a later reading found none. */
-  #leftUntil: number | undefined;
+  readonly #left: LeftTickets;
   #closed = false;
 
   constructor(deps: HomeDeps) {
     this.#deps = deps;
     this.counter = new QueueCounter(deps.publisher);
     const { clock, limitMs } = deps;
+    this.#left = new LeftTickets(clock, deps.unwanted);
     this.#waits = new Waits({ clock, limitMs, expired: (waiter) => void this.#expire(waiter) });
   }
 
@@ -128,7 +123,7 @@ export class TicketHome {
   async #look(): Promise<void> {
     const { tickets, replica, clock, logger } = this.#deps;
     const since = clock.monotonic();
-    if (this.#waiters.size === 0 && this.#leftUntil === undefined) return;
+    if (this.#waiters.size === 0 && !this.#left.mayAppear) return;
     try {
       const listed = new Map((await tickets.ofHome(replica)).map((ticket) => [ticket.id, ticket]));
       for (const [id, waiter] of [...this.#waiters]) {
@@ -137,7 +132,7 @@ export class TicketHome {
         else if (!ticket && waiter.addedAt < since) this.#settle(waiter, () => waiter.reject(positionLost()));
       }
       await this.#tidy([...listed.values()]);
-      if (since >= (this.#leftUntil ?? since) && this.#toAdd === 0) this.#leftUntil = undefined;
+      if (this.#toAdd === 0) this.#left.wereRead(since);
     } catch (err) {
       logger.debug({ err }, 'Could not read the spawns that wait; retrying.');
     }
@@ -173,10 +168,11 @@ export class TicketHome {
   }
 
   async #giveUp({ id, claim }: Ticket): Promise<void> {
-    const { tickets, replica, logger } = this.#deps;
+    const { tickets, replica, logger, unwanted } = this.#deps;
     try {
-      if (claim) await tickets.adopt(claim, `${STOPPED}${replica}`, replica);
-      else await tickets.remove(id, replica);
+      if (claim) return void (await tickets.adopt(claim, stoppedHome(replica), replica));
+      const end = await tickets.remove(id, replica);
+      if (end?.kind === 'admitted') unwanted(end.sandbox_id);
     } catch (err) {
       logger.debug({ err }, 'Could not remove a spawn that waits; another server does.');
     }
@@ -198,7 +194,7 @@ export class TicketHome {
       if (added.crowded) ended(added.crowded);
       return added.depth;
     } catch (error) {
-      this.#leftUntil = this.#deps.clock.monotonic() + LATEST_MS;
+      this.#left.unanswered(ticket);
       throw error;
     } finally {
       this.#toAdd--;
@@ -257,14 +253,14 @@ export class TicketHome {
           waiter.reject(reason);
         });
     } catch (error) {
-      this.#leftUntil = this.#deps.clock.monotonic() + LATEST_MS;
+      this.#left.unanswered(waiter.ticket);
       this.#settle(waiter, () => waiter.reject(error));
     }
   }
 
   #finish(waiter: Waiter, end: TicketEnd): void {
     this.#settle(waiter, () => {
-      this.#leftUntil = this.#deps.clock.monotonic() + LATEST_MS;
+      this.#left.watch();
       if (end.kind === 'refused') waiter.reject(errorFromJson(end.error));
       else if (end.kind === 'crowded_out') waiter.reject(crowdedOut(this.#deps.most));
       else {
@@ -286,11 +282,13 @@ export class TicketHome {
   async #tidy(listed: readonly HomeTicket[]): Promise<void> {
     const { tickets, replica } = this.#deps;
     const left = listed.filter(({ id }) => !this.#waiters.has(id));
-    const ended = left.filter(({ end }) => end !== undefined).map(({ id }) => id);
-    if (ended.length > 0) await tickets.forget(ended);
+    const ended = left.filter(({ end }) => end !== undefined);
+    for (const ticket of ended) this.#left.ended(ticket);
+    if (ended.length > 0) await tickets.forget(ended.map(({ id }) => id));
     // Its answer may be missing still.
     if (this.#toAdd > 0) return;
-    for (const { id, end } of left) if (!end) await tickets.remove(id, replica);
+    for (const { id, end } of left)
+      if (!end && (await tickets.remove(id, replica)) !== undefined) this.#left.watch();
   }
 
   #waited = ({ wait }: Waiter): number => (wait ? this.#waits.lasted(wait) : 0);

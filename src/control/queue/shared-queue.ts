@@ -11,7 +11,7 @@ import { admissionRefused, stopping } from './refusals.ts';
 import type { StoredApplicant } from './ticket.ts';
 
 export interface SharedQueueDeps
-  extends Pick<HomeDeps, 'publisher'>,
+  extends Pick<HomeDeps, 'publisher' | 'unwanted'>,
     Pick<DeskDeps, 'replica' | 'holds' | 'isAlive' | 'limitsOf' | 'attempt' | 'clock' | 'logger'> {
   tickets: TicketStore;
   signals: SignalStore;

@@ -47,23 +47,33 @@ export class OpenOutcomes {
     if (this.#deps.replicas.areSeveral) this.#looks.startLater();
   }
 
-  stop(): Promise<void> {
-    return this.#looks.stop();
+  /** Other processes finish the ends that this one has marked. */
+  async stop(): Promise<void> {
+    await this.#looks.stop();
+    await this.#endUnwanted().catch(() => undefined);
   }
 
   /** A spawn without a key failed. If the store may have written its sandbox nevertheless, that one is ended. */
   failed(id: string, error: unknown): void {
-    if (!this.#deps.replicas.areSeveral || asServiceError(error).code !== 'unavailable') return;
+    if (this.#deps.replicas.areSeveral && asServiceError(error).code === 'unavailable') this.unwanted(id);
+  }
+
+  /** The caller of the spawn of this sandbox got a failure and cannot ask again: it is ended once it runs. */
+  unwanted(id: string): void {
     if (this.#unwanted.size < MOST) this.#unwanted.set(id, this.#deps.clock.monotonic());
   }
 
   async #look(): Promise<void> {
     try {
-      for (const [id, since] of this.#unwanted) await this.#end(id, since);
+      await this.#endUnwanted();
       await this.#finishOwn();
     } catch (err) {
       this.#deps.logger.debug({ err }, 'Could not settle calls that the database did not answer; retrying.');
     }
+  }
+
+  async #endUnwanted(): Promise<void> {
+    for (const [id, since] of this.#unwanted) await this.#end(id, since);
   }
 
   async #end(id: string, since: number): Promise<void> {

@@ -51,12 +51,13 @@ export async function extendSandbox(
 ): Promise<Sandbox> {
   const known = await deps.find.activeWithQuota(id, caller);
   const lifeMs = lifeOf(deps, known, request, caller);
+  // First: if the store does not answer, nothing has changed.
+  await deps.fleet.abilities.learnOf([known.sandbox]);
   const moved = await deps.moves.run(id, () => move(deps, id, { lifeMs, exact: request.exact ?? false }));
   if (moved && moved.expires_at !== known.sandbox.expires_at)
     deps.publisher.note('sandbox.extended', moved, { expires_at: moved.expires_at }, caller.actor);
   // The sandbox began to end after it was found: answer with its current state.
   const shown = moved ?? (await deps.find.usable(id, caller));
-  await deps.fleet.abilities.learnOf([shown]);
   return shownTo(caller, sandboxView(shown), deps.settings);
 }
 

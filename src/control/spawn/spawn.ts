@@ -52,8 +52,20 @@ export class Spawner {
     const claim = spawnClaim(options, request, caller);
     const spawn = (signal: AbortSignal) => this.#spawn({ request, caller, claim, signal });
     const sandbox = await (claim ? this.#shared.run(claim, signal, spawn) : spawn(signal));
-    await this.#deps.fleet.abilities.learnOf([sandbox]);
+    await this.#learnOf(sandbox);
     return shownTo(caller, sandbox, this.#deps.settings);
+  }
+
+  /** The sandbox runs: a store that does not answer now must not cost the caller its id. */
+  async #learnOf(sandbox: Sandbox): Promise<void> {
+    const { fleet, logger } = this.#deps;
+    try {
+      await fleet.abilities.learnOf([sandbox]);
+    } catch (err) {
+      const left =
+        'Could not read what a worker can do; this answer names no preview_domain, the next one does.';
+      logger.debug({ sandbox_id: sandbox.id, err }, left);
+    }
   }
 
   async #spawn(call: SpawnCall): Promise<Sandbox> {

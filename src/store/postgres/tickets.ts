@@ -70,7 +70,7 @@ const HOMES: Statement = { name: 'tickets-homes', text: 'SELECT DISTINCT home FR
 const SWEEP: Statement = {
   name: 'tickets-sweep',
   text: `WITH gone AS (DELETE FROM tickets
-      WHERE home = ANY($2::text[]) OR (home = ANY($1::text[]) AND key IS NULL))
+      WHERE home = ANY($2::text[]) OR (home = ANY($1::text[]) AND key IS NULL AND outcome IS NULL))
     DELETE FROM ticket_owners o
       WHERE NOT EXISTS (SELECT 1 FROM tickets t WHERE t.owner_id = o.owner_id AND t.outcome IS NULL)`,
 };

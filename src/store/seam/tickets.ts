@@ -96,7 +96,8 @@ export interface TicketStore {
   /** The homes of all tickets. */
   homes(): Promise<string[]>;
   /**
-   * Deletes the tickets of `lost` homes, those without a key of `silent` homes, and turns of owners without tickets. Idempotent.
+   * Deletes the tickets of `lost` homes, those without a key that wait of `silent` homes, and turns of owners without tickets.
+   * Idempotent.
    */
   sweep(homes: { silent: readonly string[]; lost: readonly string[] }): Promise<void>;
 }

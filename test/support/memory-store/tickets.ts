@@ -95,8 +95,8 @@ export function memoryTickets(): MemoryTickets {
     },
     homes: async () => [...new Set([...tickets.values()].map(({ home }) => home))],
     sweep: async ({ silent, lost }) => {
-      for (const { id, home, claim } of [...tickets.values()])
-        if (lost.includes(home) || (silent.includes(home) && !claim)) tickets.delete(id);
+      for (const { id, home, claim, end } of [...tickets.values()])
+        if (lost.includes(home) || (silent.includes(home) && !claim && !end)) tickets.delete(id);
       for (const owner of owners.keys()) if (ofOwner(owner).length === 0) owners.delete(owner);
     },
   };

@@ -50,6 +50,13 @@ it('ends a sandbox that appears after its spawn was refused for want of an answe
   await outcomes.stop();
 });
 
+it('ends what is unwanted when the process stops, too', async () => {
+  const { outcomes, done } = open([sandboxRecord({ id: 'sb-runs', state: 'running' })]);
+  outcomes.unwanted('sb-runs');
+  await outcomes.stop();
+  expect(done).toEqual(['spawn_failed sb-runs']);
+});
+
 it('finishes rows that name this process only after two looks, and none that it works on', async () => {
   const row = (id: string, state: SandboxRecord['state'], replica_id: string) =>
     sandboxRecord({ id, state, replica_id });
