@@ -1,4 +1,6 @@
 // `svc serve`: configuration, log, server, signals, service manager. Resolves when the server has stopped.
+
+import { ignoresKey } from '../config/ignored-key.ts';
 import { liveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { type ConfigOptions, loadProcessConfig } from '../config/process-config.ts';
@@ -133,5 +135,7 @@ function announce(address: string, { config, files }: LoadedConfig, log: Log): v
     database: databaseName(config.database),
   };
   log.logger.info(facts, `Serving on ${address}. Try: svc sandbox run -- uname -a`);
+  if (ignoresKey(config.auth))
+    log.logger.warn({}, 'A key is configured, but calls need none: set auth.enabled to true.');
   process.send?.({ address, database: databaseName(config.database) });
 }

@@ -116,6 +116,13 @@ describeWith(['unshare'], 'svc serve', () => {
     expect((await refuse({ SVC_AUTH_ENABLED: 'true' })).stderr).toContain('auth.api_key');
   });
 
+  it('warns of a key that it does not ask for', async () => {
+    const server = await start({ SVC_AUTH_API_KEY: 'canary-key-0123456789abcdef0123456789abcdef' });
+    await until('the warning', async () =>
+      server.log().includes('calls need none: set auth.enabled to true'),
+    );
+  });
+
   it('refuses an unknown variable and a file that is not a database', async () => {
     expect((await refuse({ SVC_SERVER_PROT: '1' })).stderr).toContain('SVC_SERVER_PORT');
     const home = fresh();

@@ -1,4 +1,5 @@
 // Rules about who may call: keys, administrators, owners.
+import { ignoresKey } from '../../../config/ignored-key.ts';
 import { parseDuration } from '../../../domain/duration.ts';
 import { ENOUGH_BITS, isPlaceholder, keyBits } from '../key-strength.ts';
 import { findingIf, type LintFacts, type RuleFinding, rulesOf } from '../rule.ts';
@@ -197,5 +198,17 @@ export const AUTH_RULES = rulesOf('auth', [
     level: 'warning',
     production: 'warning',
     check: ({ config: { audit } }) => findingIf(audit.execs && audit.max_records < LEAST_RECORDS),
+  },
+  {
+    id: 'SVC114',
+    key: 'auth.enabled',
+    title: 'A key is set, and calls do not require it.',
+    why: 'auth.enabled is false, so a call without a key, or with a wrong one, has all rights. A key alone does not switch authentication on.',
+    remedy: 'Set auth.enabled to true, or remove the key.',
+    example: 'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n',
+    level: 'warning',
+    production: 'warning',
+    // There SVC101 says more.
+    check: ({ config: { auth }, production }) => findingIf(!production && ignoresKey(auth)),
   },
 ]);

@@ -91,7 +91,7 @@ it('shows no assumed secret, and none that is too short to detect', () => {
   const given = lint({ production: true, assumed: ['auth.api_key'] });
   expect(given.findings.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['SVC005', 'SVC101']));
   expect(JSON.stringify(given)).not.toContain(SECRET);
-  write('auth:\n  api_key: abc\n');
+  write('auth:\n  enabled: true\n  api_key: abc\n');
   expect(lint().findings).toMatchObject([{ rule: 'SVC102', source: '  api_key: [redacted]' }]);
 });
 

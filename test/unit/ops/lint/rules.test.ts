@@ -86,8 +86,8 @@ it.each([
   ['SVC205', 'server: {trusted_proxies: ["::/0"]}'],
   ['SVC203', 'server: {cors_allowed_origins: ["HTTP://app.example.com"]}'],
   ['SVC602', 'providers: {container: {added_caps: [ALL]}}'],
-  ['SVC103', 'auth: {api_key: "your-api-key-goes-here-0123456789"}'],
-  ['SVC103', 'auth: {api_key: test}'],
+  ['SVC103', 'auth: {enabled: true, api_key: "your-api-key-goes-here-0123456789"}'],
+  ['SVC103', 'auth: {enabled: true, api_key: test}'],
 ])('%s finds %s', (id, text) => {
   expect(lint(text).findings.map(({ rule }) => rule)).toEqual([id]);
 });
@@ -141,7 +141,7 @@ it('tokens of workers are checked for strength, and for reuse of other keys', ()
     'Qb8mVn2xkTz0rYpJc7wLhF5sDg3aUeX1oNi6yKtRq9s',
   ];
   const found = (tokens: Record<string, unknown>, more = {}) => {
-    const { findings } = lint(JSON.stringify({ auth: { worker_tokens: tokens, ...more } }));
+    const { findings } = lint(JSON.stringify({ auth: { enabled: 'api_key' in more, worker_tokens: tokens, ...more } }));
     return findings.map(({ rule, key }) => `${rule} ${key}`);
   };
   expect(found({ a: '0123456789abcdef0123456789abcdef' })).toEqual(['SVC102 auth.worker_tokens.a']);
