@@ -26,6 +26,8 @@ const HOUR_MS = 3_600_000;
 const STORE_FATES: StoreFate[] = ['lost', 'late', 'refused'];
 /** How long a worker waits for an answer. */
 const PATIENCE_MS = 10_000;
+/** After a failure for want of an answer a process has by then seen whether there is a sandbox, in all probability. */
+const SEEN_MS = 60_000;
 
 export class ReplicaRun {
   readonly w: World;
@@ -34,8 +36,10 @@ export class ReplicaRun {
   /** Ids whose spawn was answered with success, and the latest end that an extension was answered with. */
   readonly spawned = new Map<string, string>();
   readonly #destroyed = new Set<string>();
-  /** Spawns without a key that failed. */
-  readonly #refused = new Set<string>();
+  /** Spawns without a key that failed: where, and when (monotonic ms). */
+  readonly #refused = new Map<string, { at: Replica; ms: number }>();
+  /** Since when replicas are frozen. */
+  readonly #frozen = new Map<Replica, number>();
   #calls = 0;
   /** Ids that were ready for a spawn of the template, at any time. */
   readonly #ready = new Set<string>();
@@ -102,9 +106,9 @@ export class ReplicaRun {
       () => Object.assign(worker.cut, { to: roll(2) === 0, from: roll(2) === 0 }),
       ...Array(2).fill(() => Object.assign(worker.cut, { to: false, from: false })),
       () => (roll(3) === 0 ? worker.restart() : undefined),
-      () => (roll(2) === 0 ? replica.freeze() : undefined),
-      ...Array(2).fill(() => replica.thaw()),
-      () => (roll(3) === 0 ? void replica.restart() : undefined),
+      () => (roll(2) === 0 ? this.#freeze(replica) : undefined),
+      ...Array(2).fill(() => this.#thaw(replica)),
+      () => (roll(3) === 0 ? this.#kill(replica) : undefined),
       () => Object.assign(replica, { isUsurper: roll(2) === 0 }),
       () => (roll(2) === 0 ? this.#goAway(roll(8000)) : undefined),
       () => (roll(8) === 0 ? this.#setDatabaseClock() : undefined),
@@ -124,14 +128,34 @@ export class ReplicaRun {
     const key = this.roll(3) === 0 ? { idempotencyKey: `k${this.roll(20)}${facts.template ?? ''}` } : {};
     const isRepeatable = 'idempotencyKey' in key;
     const call = String(this.#calls++);
-    const spawning = this.#control().sandboxes.spawn(
+    const at = this.#any();
+    const spawning = at.control.sandboxes.spawn(
       { ...facts, ttl: `${20 + this.roll(900)}s`, ...(!isRepeatable && { metadata: { call } }) },
       owner === undefined ? api : owned(owner),
       key,
       forever,
     );
-    spawning.catch(() => this.#refused.add(call));
+    spawning.catch(() => this.#refused.set(call, { at, ms: this.w.clock.monotonic() }));
     this.#call(spawning.then(({ id, expires_at }) => this.#given(id, expires_at, isRepeatable)));
+  }
+
+  #freeze(replica: Replica): void {
+    if (!replica.isFrozen) this.#frozen.set(replica, this.w.clock.monotonic());
+    replica.freeze();
+  }
+
+  #thaw(replica: Replica): void {
+    this.#frozen.delete(replica);
+    replica.thaw();
+  }
+
+  /** It alone knew which failed spawns the store may have written: such a sandbox lives until its deadline. */
+  #kill(replica: Replica): void {
+    const last = this.#frozen.get(replica) ?? this.w.clock.monotonic();
+    for (const [call, { at, ms }] of this.#refused)
+      if (at === replica && last - ms < SEEN_MS) this.#refused.delete(call);
+    this.#frozen.delete(replica);
+    void replica.restart();
   }
 
   #given(id: string, expires_at: string, isRepeatable: boolean): void {
@@ -238,7 +262,7 @@ export class ReplicaRun {
     for (let minute = 4; minute < 10; minute++) await w.clock.advance(60_000);
     await this.#auditPrewarmed();
     await this.#control().templates.delete(TEMPLATE, api);
-    for (let minute = 0; minute < 80; minute++) await w.clock.advance(60_000);
+    for (let minute = 0; minute < 80 && !(await this.#isOver()); minute++) await w.clock.advance(60_000);
     await this.audit();
     expect(await w.store.warm.all()).toEqual([]);
     expect(await w.store.leases.list()).toEqual([]);
@@ -246,6 +270,15 @@ export class ReplicaRun {
     for (const { provider, held } of workers.map((each) => ({ ...each, held: each.held() })))
       expect([[...provider.runtimes.values()], held]).toEqual([[], []]);
     await this.#history();
+  }
+
+  /** Whether nobody has anything to end any more. */
+  async #isOver(): Promise<boolean> {
+    const { sandboxes, warm, leases } = this.w.store;
+    const left = [await sandboxes.list({ limit: 1 }), await warm.all(), await leases.list()];
+    return (
+      left.every(({ length }) => length === 0) && this.workers.every((worker) => worker.held().length === 0)
+    );
   }
 
   /** Nothing is left of a spawn whose caller was refused and cannot ask again, and none is stuck. */

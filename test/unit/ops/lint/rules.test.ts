@@ -141,7 +141,9 @@ it('tokens of workers are checked for strength, and for reuse of other keys', ()
     'Qb8mVn2xkTz0rYpJc7wLhF5sDg3aUeX1oNi6yKtRq9s',
   ];
   const found = (tokens: Record<string, unknown>, more = {}) => {
-    const { findings } = lint(JSON.stringify({ auth: { enabled: 'api_key' in more, worker_tokens: tokens, ...more } }));
+    const { findings } = lint(
+      JSON.stringify({ auth: { enabled: 'api_key' in more, worker_tokens: tokens, ...more } }),
+    );
     return findings.map(({ rule, key }) => `${rule} ${key}`);
   };
   expect(found({ a: '0123456789abcdef0123456789abcdef' })).toEqual(['SVC102 auth.worker_tokens.a']);
