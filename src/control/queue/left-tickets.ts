@@ -31,7 +31,7 @@ export class LeftTickets {
     return this.#until !== undefined;
   }
 
-  /** Readings go on for a while. */
+  /** The home reads its tickets for a while, also without waiters. */
   watch(): void {
     this.#until = this.#clock.monotonic() + LATEST_MS;
   }
