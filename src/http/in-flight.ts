@@ -9,8 +9,8 @@ export interface InFlight {
   connected(socket: Socket): void;
   /** Whoever has taken this connection over ends it. */
   detached(socket: Duplex): void;
-  started(response: ServerResponse): void;
-  ended(response: ServerResponse, socket: Socket): void;
+  /** Returns what ends it, to be called once. */
+  started(response: ServerResponse): (socket: Socket) => void;
   /** This answer does not end by itself: a drain ends it, with what is written so far if its reader has taken that. */
   endless(response: ServerResponse): void;
   /** Ends connections without a request now, the others after their answer. */
@@ -21,7 +21,7 @@ export interface InFlight {
 
 export function inFlight(): InFlight {
   const sockets = new Set<Socket>();
-  const responses = new Set<ServerResponse>();
+  const responses = slots<ServerResponse>();
   const endless = new Set<ServerResponse>();
   let draining = false;
   return {
@@ -30,11 +30,13 @@ export function inFlight(): InFlight {
       socket.once('close', () => sockets.delete(socket));
     },
     detached: (socket) => void sockets.delete(socket as Socket),
-    started: (response) => void responses.add(response),
-    ended: (response, socket) => {
-      responses.delete(response);
-      endless.delete(response);
-      if (draining) socket.destroySoon();
+    started: (response) => {
+      const slot = responses.add(response);
+      return (socket) => {
+        responses.remove(slot);
+        endless.delete(response);
+        if (draining) socket.destroySoon();
+      };
     },
     endless: (response) => {
       if (draining) finish(response);
@@ -56,4 +58,33 @@ export function inFlight(): InFlight {
 function finish(response: ServerResponse): void {
   if (response.writableLength > 0) response.destroy();
   else response.end();
+}
+
+interface Slots<T> extends Iterable<T> {
+  /** The slot that `remove` takes back, once. */
+  add(item: T): number;
+  remove(slot: number): void;
+}
+
+/**
+ * A set for what comes and goes with each request. V8 keeps what was in the tables that a busy Set has outgrown until the next full
+ * collection, so that requests would be copied twice instead of dying young.
+ */
+function slots<T extends object>(): Slots<T> {
+  const items: (T | undefined)[] = [];
+  const free: number[] = [];
+  return {
+    add: (item) => {
+      const slot = free.pop() ?? items.length;
+      items[slot] = item;
+      return slot;
+    },
+    remove: (slot) => {
+      items[slot] = undefined;
+      free.push(slot);
+    },
+    *[Symbol.iterator]() {
+      for (const item of items) if (item !== undefined) yield item;
+    },
+  };
 }

@@ -274,9 +274,9 @@ function follow(
 ): void {
   const begin = clock.monotonic();
   const { socket } = request.raw;
-  inFlight.started(response);
+  const ended = inFlight.started(response);
   response.once('close', () => {
-    inFlight.ended(response, socket);
+    ended(socket);
     const ms = clock.monotonic() - begin;
     logAccess(logger, request, response, ms);
     counted(answeredRequest(request, response, ms));

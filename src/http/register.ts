@@ -14,6 +14,7 @@ import { isArchiveKind, JSON_TYPE } from './body/body.ts';
 import { limitsOf } from './body/limits.ts';
 import { watchPace } from './body/slow-body.ts';
 import { Call, heldFor, type ServerFacts } from './call.ts';
+import { endOfTurn } from './end-of-turn.ts';
 import { signedBy } from './half-closed.ts';
 import type { HttpConfig } from './http-config.ts';
 import type { InFlight } from './in-flight.ts';
@@ -133,6 +134,7 @@ function handlerOf(route: Route, deps: RegisterDeps) {
       stays((message) => endWith(reply.raw, result.farewell(message)));
       return undefined;
     }
+    if (!(result instanceof StreamAnswer)) await endOfTurn();
     const sent = send(reply, route, result, deps);
     if (result instanceof StreamAnswer && result.farewell) {
       const { stream, farewell } = result;

@@ -95,9 +95,9 @@ function alwaysHook({ clock, logger }: WorkerParts, running: InFlight): Hook {
   return (request, reply, done) => {
     const { raw, id: request_id } = request;
     const begin = clock.monotonic();
-    running.started(reply.raw);
+    const ended = running.started(reply.raw);
     reply.raw.once('close', () => {
-      running.ended(reply.raw, raw.socket);
+      ended(raw.socket);
       const ms = Math.round(clock.monotonic() - begin);
       logger.debug({ request_id, method: raw.method, status: reply.raw.statusCode, ms }, 'request');
     });
