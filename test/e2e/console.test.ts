@@ -50,6 +50,8 @@ const SCREENS = [
 ] as const;
 /** Of Input.dispatchKeyEvent. */
 const CONTROL = 2;
+/** How many times slower than this machine. */
+const SLOW = 6;
 const TABS = ['Overview', 'Terminal', 'Files', 'Logs', 'Commands', 'Ports', 'Egress', 'Usage'];
 
 describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
@@ -304,6 +306,11 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
     await console.shows('Your session has ended');
     // Its screen stays below the login.
     expect(await console.page.evaluate("document.querySelector('.shell') !== null")).toBe(true);
+    for (let count = 0; count < 3; count++) await console.key('Escape');
+    await until(
+      'the login to be open',
+      async () => await console.page.evaluate("document.querySelector('dialog').open"),
+    );
     await clean(console);
   });
 
@@ -346,6 +353,21 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
     await console.key('Enter');
     await console.shows('End sandbox');
     expect(await console.page.evaluate("document.querySelector('h1').textContent")).toBe(second);
+    await clean(console);
+  });
+
+  it('a palette that is being left takes no key from the next one, also in a slow browser', async () => {
+    const console = await enter();
+    await console.page.give('Emulation.setCPUThrottlingRate', { rate: SLOW });
+    await openPalette(console);
+    for (let count = 0; count < 10; count++) {
+      // Nothing waits between the keys, as with a person who types fast.
+      await Promise.all([console.key('Escape'), console.key('k', CONTROL), console.type('audit')]);
+      await until('the next palette to have the text', async () => {
+        const typed = "document.querySelector('.palette input')?.value";
+        return (await console.page.evaluate(typed)) === 'audit';
+      });
+    }
     await clean(console);
   });
 

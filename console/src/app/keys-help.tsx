@@ -17,9 +17,9 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 export function KeysHelp({ onClose }: { onClose(): void }): JSX.Element {
   const box = useRef<HTMLDialogElement>(null);
-  useModal(box);
+  useModal(box, onClose);
   return (
-    <dialog ref={box} aria-labelledby="keys-title" onCancel={onClose} onClose={onClose}>
+    <dialog ref={box} aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
       <dl class="facts">
         {KEYS.map(([keys, what]) => (

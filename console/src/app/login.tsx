@@ -54,7 +54,13 @@ export function Login({ reason, isOver }: { reason: string | undefined; isOver: 
   );
   if (!isOver) return <main class="login-page">{content}</main>;
   return (
-    <dialog ref={box} onCancel={(event) => event.preventDefault()} aria-labelledby="login-title">
+    // A browser refuses to stay with a second Escape: it closes the dialog without asking.
+    <dialog
+      ref={box}
+      onCancel={(event) => event.preventDefault()}
+      onClose={() => box.current?.showModal()}
+      aria-labelledby="login-title"
+    >
       {content}
     </dialog>
   );

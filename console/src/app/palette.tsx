@@ -28,7 +28,7 @@ export function Palette({ who, onClose }: { who: Identity; onClose(): void }): J
   const all = useMemo(() => choicesOf(who), [census.version.value]);
   const found = useMemo(() => matching(all, text), [all, text]);
   const marked = Math.min(at, found.length - 1);
-  useModal(box);
+  useModal(box, onClose);
   const choose = (choice: Choice | undefined) => {
     if (!choice) return;
     onClose();
@@ -42,7 +42,7 @@ export function Palette({ who, onClose }: { who: Identity; onClose(): void }): J
     event.preventDefault();
   };
   return (
-    <dialog ref={box} class="palette" aria-label="Go to" onCancel={onClose} onClose={onClose}>
+    <dialog ref={box} class="palette" aria-label="Go to">
       <input
         type="text"
         role="combobox"

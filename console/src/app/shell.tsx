@@ -53,6 +53,7 @@ export function Shell(): JSX.Element | null {
 
 function Frame({ who }: { who: Identity }): JSX.Element {
   const { entry, rest } = screenOf(place.value.path);
+  const over = overlay.value;
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -68,8 +69,8 @@ function Frame({ who }: { who: Identity }): JSX.Element {
           ))}
         </ul>
       </nav>
-      {overlay.value === 'palette' && <Palette who={who} onClose={() => close('palette')} />}
-      {overlay.value === 'keys' && <KeysHelp onClose={() => close('keys')} />}
+      {over?.kind === 'palette' && <Palette key={over} who={who} onClose={leave} />}
+      {over?.kind === 'keys' && <KeysHelp key={over} onClose={leave} />}
       <main id="main" tabIndex={-1}>
         <Stale />
         {entry ? <Content key={entry.path} entry={entry} rest={rest} /> : <NotFound />}
@@ -78,9 +79,8 @@ function Frame({ who }: { who: Identity }): JSX.Element {
   );
 }
 
-/** A dialog says that it is closed a moment later: another one may be open by then. */
-const close = (kind: 'palette' | 'keys') => {
-  if (overlay.value === kind) overlay.value = undefined;
+const leave = () => {
+  overlay.value = undefined;
 };
 
 const isWithin = ({ path }: ScreenEntry, here: ScreenEntry | undefined) =>
@@ -106,7 +106,7 @@ function Head({ who }: { who: Identity }): JSX.Element {
       {who.label && <span class={`label ${who.label_colour}`}>{who.label}</span>}
       <Live />
       <span class="grow" />
-      <button type="button" onClick={() => (overlay.value = 'palette')}>
+      <button type="button" onClick={() => (overlay.value = { kind: 'palette' })}>
         Go to … <kbd>Ctrl K</kbd>
       </button>
       <span>{owner ?? (who.administers ? 'all owners' : 'no owner')}</span>

@@ -9,8 +9,8 @@ const GO: Record<string, string> = {
 };
 const WAIT_MS = 1500;
 
-/** What lies over the screen. */
-export const overlay = signal<'palette' | 'keys' | undefined>(undefined);
+/** What lies over the screen. Each opening is an object of its own: one that is being left is not the next. */
+export const overlay = signal<{ kind: 'palette' | 'keys' } | undefined>(undefined);
 
 export function startShortcuts(): void {
   let goAt = 0;
@@ -18,7 +18,7 @@ export function startShortcuts(): void {
     const target = event.target as HTMLElement;
     if ((event.ctrlKey || event.metaKey) && event.key === 'k' && !target.closest('.xterm, dialog')) {
       event.preventDefault();
-      overlay.value = 'palette';
+      overlay.value = { kind: 'palette' };
       return;
     }
     if (
@@ -31,7 +31,7 @@ export function startShortcuts(): void {
     if (event.key === '/') {
       event.preventDefault();
       document.getElementById('filter')?.focus();
-    } else if (event.key === '?') overlay.value = 'keys';
+    } else if (event.key === '?') overlay.value = { kind: 'keys' };
     else if (event.key === 'g') goAt = Date.now();
     else if (Date.now() - goAt < WAIT_MS && GO[event.key] !== undefined) {
       goAt = 0;

@@ -41,21 +41,22 @@ export function Dialog({
   const [failure, setFailure] = useState<Error | undefined>();
   const [busy, setBusy] = useState(false);
   const [typed, setTyped] = useState('');
-  useModal(box);
+  useModal(box, onClose);
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
     setFailure(undefined);
     try {
       await run(Object.fromEntries(new FormData(event.target as HTMLFormElement)) as Record<string, string>);
-      onClose();
+      // Left meanwhile, there may be another one.
+      if (box.current) onClose();
     } catch (error) {
       setFailure(error as Error);
       setBusy(false);
     }
   };
   return (
-    <dialog ref={box} aria-labelledby="dialog-title" onCancel={onClose} onClose={onClose}>
+    <dialog ref={box} aria-labelledby="dialog-title">
       <form onSubmit={submit}>
         <h2 id="dialog-title">{title}</h2>
         {text && <p>{text}</p>}
