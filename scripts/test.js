@@ -1,8 +1,8 @@
 // `npm test`: builds what is stale, then runs every suite with what this host has. Arguments go to vitest.
 //
 // As root, and without arguments, pieces of the slow suites (scripts/test-pieces.js) run side by side, each in a lane
-// (scripts/test-lane.sh): they wait more than they compute. A lane prints what a piece wrote when it ends. SVC_TEST_LANES sets
-// their number.
+// (scripts/test-lane.sh), and beside the fast suites: they wait more than they compute. A lane prints what a piece wrote when it
+// ends. SVC_TEST_LANES sets their number.
 //
 // With SVC_TEST_AGAIN, as `npm run verify` sets it, a few files that failed run once more, alone: a test of real engines and
 // processes may fail by what else the machine does. One that passes then is named as unstable and does not fail the run.
@@ -40,7 +40,7 @@ const FLEET_PART = {
   args: OVER_FLEET.map((name) => `test/e2e/${name}.test.ts`),
   env: FLEET,
 };
-const LANES = Number(process.env.SVC_TEST_LANES) || 3;
+const LANES = Number(process.env.SVC_TEST_LANES) || 4;
 
 await bootstrap();
 // Outside /tmp, which a lane does not share.
@@ -55,19 +55,22 @@ process.exit(status);
 /** @param {string[]} args */
 async function runAll(args) {
   if (args.length > 0 || process.getuid?.() !== 0) return [await run('all', args)];
-  const fast = await run('fast', projects(FAST));
   const left = SLOW.flatMap(piecesOfSuite);
   if (process.env.SVC_TEST_REQUIRE === 'all') left.push(FLEET_PART);
   // So that the lanes end together.
   left.sort((a, b) => b.seconds - a.seconds);
-  const reports = [fast];
+  const reports = [];
   const lane = async () => {
     for (let piece = left.shift(); piece; piece = left.shift()) {
       process.stdout.write(`${piece.name} runs, ${left.length} pieces are left\n`);
       reports.push(await run(piece.name, piece.args, { lane: true, env: piece.env }));
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  const first = async () => {
+    reports.push(await run('fast', projects(FAST)));
+    await lane();
+  };
+  await Promise.all([first(), ...Array.from({ length: LANES - 1 }, lane)]);
   // Only of runs over a database file.
   if (process.env.SVC_TEST_SECONDS === 'write')
     writeSeconds(reports.filter(({ env }) => env === PLAIN).flatMap(({ files }) => files));
