@@ -33,6 +33,7 @@ def register(ip, charts):
     for kind in (list, dict):
         formatters["application/json"].for_type(kind, plain)
     show_saved_images()
+    name_folders_as_asked()
 
 
 def plain(value):
@@ -69,6 +70,20 @@ def scalar(value):
         return value.isoformat()
     plain_value = plain(value)
     return str(value) if plain_value is None else plain_value
+
+
+def name_folders_as_asked():
+    """os.getcwd answers as shells do: by the name in PWD, also where that is a link."""
+    real = os.getcwd
+
+    def named():
+        wanted = os.environ.get("PWD", "")
+        try:
+            return wanted if os.path.isabs(wanted) and os.path.samefile(wanted, ".") else real()
+        except OSError:
+            return real()
+
+    os.getcwd = named
 
 
 def show_saved_images():

@@ -22,6 +22,17 @@ const event = (line) => fs.writeSync(4, `${JSON.stringify(line)}\n`);
 const mark = `\0${process.env.SVC_MARK}\0`;
 delete process.env.SVC_MARK;
 
+// As shells do: the folder by the name that was asked for, also where that is a link.
+const realFolder = process.cwd;
+process.cwd = () => {
+  const named = process.env.PWD ?? '';
+  try {
+    const [a, b] = [fs.statSync(named), fs.statSync('.')];
+    if (a.ino === b.ino && a.dev === b.dev) return named;
+  } catch {}
+  return realFolder();
+};
+
 /** The prompt knows only the import that is a function. */
 const withoutStaticImports = (code) =>
   code

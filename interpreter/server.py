@@ -82,6 +82,8 @@ class Contexts:
 
     def list(self):
         self.default("python")
+        if shutil.which("node") is not None:
+            self.default("javascript")
         return [context.view() for context in list(self._all.values())]
 
     def get(self, name):

@@ -10,6 +10,7 @@ import { createHttpServer } from '../http/server.ts';
 import type { Config } from '../schema/config.ts';
 import { closeStack } from './close-stack.ts';
 import { type ControlPlaneDeps, openControlPlane } from './control-plane.ts';
+import { listenerTls } from './e2b-listener.ts';
 
 export interface RunningServer {
   /** For example `http://127.0.0.1:7423`. */
@@ -34,6 +35,7 @@ export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
     const http = createHttpServer({
       ...deps,
       maxFiles: deps.host.maxFiles,
+      e2bTls: listenerTls(deps),
       control: plane.control,
       // Most servers never need the SDK.
       mcp: async (exchange) => (await import('../mcp/exchange.ts')).serveExchange(exchange, deps),

@@ -1,12 +1,12 @@
 // Where a worker finds its server and where it listens, when nothing says it.
 import { ServiceError } from '../domain/errors.ts';
+import { type ListenAddress, parseListen } from '../domain/listen-address.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import { namesLoopback } from '../domain/outgoing-address.ts';
 import type { Clock } from '../domain/ports.ts';
 import { withTimeout } from '../domain/timeout.ts';
 import { routeAddress } from '../host/route-address.ts';
 import type { Config } from '../schema/config.ts';
-import { type ListenAddress, parseListen } from '../worker/addresses.ts';
 
 /** The value of `worker.listen_addr` that leaves the choice to the worker. */
 const AUTO = 'auto';

@@ -17,27 +17,46 @@ export interface E2bVariables {
   note?: string;
 }
 
+/** The listener with TLS, as the configuration of this machine describes it. */
+export interface TlsAccess {
+  /** Has the port of the listener behind it, unless that is 443. */
+  domain: string;
+  port: number;
+  trust?: { caFile: string; bundleFile: string };
+}
+
 /** Throws `bad_request` for an address that is not one, or a key file that cannot be read. */
 export function e2bVariables(
   { server, 'api-key-file': file }: Pick<ConnectionFlags, 'server' | 'api-key-file'>,
   env: NodeJS.ProcessEnv,
+  tls?: TlsAccess,
 ): E2bVariables {
-  const url = addressOf(server);
+  const url = tls ? `https://localhost:${tls.port}` : addressOf(server);
   const key = file === undefined ? env.SVC_API_KEY : readKey(file);
   const isOld = key === undefined || key === '' || OLD_FORM.test(key);
   return {
     variables: {
+      ...(tls && { E2B_DOMAIN: quoteWord(tls.domain) }),
+      // Node does not resolve names below localhost.
       E2B_API_URL: quoteWord(url),
       E2B_SANDBOX_URL: quoteWord(url),
       E2B_API_KEY: keyWord(file, key),
       E2B_MAX_CONNECTIONS: CONNECTIONS,
-      NO_PROXY: quoteWord([...new Set(['127.0.0.1', 'localhost', new URL(url).hostname])].join(',')),
+      NO_PROXY: quoteWord([...new Set(['127.0.0.1', 'localhost', ...hostsOf(url, tls)])].join(',')),
+      ...(tls?.trust && {
+        NODE_EXTRA_CA_CERTS: quoteWord(tls.trust.caFile),
+        SSL_CERT_FILE: quoteWord(tls.trust.bundleFile),
+      }),
     },
     ...(!isOld && {
       note: 'SDKs before 2.46 refuse keys of this form. Create one for them: svc key create NAME --format e2b',
     }),
   };
 }
+
+/** What proxies of the environment are not asked for. A name stands for those below it, too. */
+const hostsOf = (url: string, tls: TlsAccess | undefined): string[] =>
+  tls ? [tls.domain.replace(/:\d+$/, '')] : [new URL(url).hostname];
 
 export function exportLines({ variables }: E2bVariables): string {
   return Object.entries(variables)

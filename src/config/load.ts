@@ -78,6 +78,9 @@ export function readConfig(request: LoadRequest): ConfigReading {
   const { config, sources } = misfits.length > 0 ? assemble(settings, hostDefaults(request)) : configured;
   // Whoever shares a VM with others sees only what is theirs.
   if (config.pool.enabled === true) config.auth.enforce_owner = true;
+  // Names that lead to this machine without a name server.
+  if (config.e2b.listen !== '' && config.server.preview_domain === '')
+    config.server.preview_domain = LOCAL_DOMAIN;
   const isCut = inFiles.isCut === true;
   const keys = misfits.map(({ path }) => path);
   return {
@@ -102,6 +105,9 @@ function namedFiles({ file, env }: LoadRequest): readonly string[] {
   const named = file ?? (env.SVC_CONFIG || undefined) ?? [];
   return typeof named === 'string' ? [named] : named;
 }
+
+/** The domain of `e2b.listen` where none is set. */
+const LOCAL_DOMAIN = 'e2b.localhost';
 
 /** Stand-ins where any text would break a rule. */
 const STAND_INS: Readonly<Record<string, string>> = { 'database.url': 'postgres://svc@127.0.0.1/svc' };

@@ -6,6 +6,7 @@ import { parseDuration } from '../domain/duration.ts';
 import { checkPolicy, privateNames, ruleOptions, serverLayer } from '../domain/egress/layers.ts';
 import { parseRules } from '../domain/egress/rule.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { parseListen } from '../domain/listen-address.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Config } from '../schema/config.ts';
 import type { EgressConfig } from '../schema/config-egress.ts';
@@ -92,6 +93,23 @@ const RULES: readonly Rule[] = [
     words: 'defaults.ttl must be at most defaults.max_ttl',
   },
   {
+    key: 'e2b.listen',
+    broken: ({ e2b }) => e2b.listen !== '' && !(e2b.enabled && isListenAddress(e2b.listen)),
+    words:
+      'e2b.listen must be host:port, such as 127.0.0.1:7443, with a port that is not 0, and needs e2b.enabled',
+  },
+  {
+    key: 'e2b.listen',
+    broken: ({ e2b, auth }) =>
+      !auth.enabled && isListenAddress(e2b.listen) && !isLoopbackHost(parseListen(e2b.listen).host),
+    words: 'e2b.listen is reachable from outside while auth.enabled is false; enable authentication',
+  },
+  {
+    key: 'e2b.cert_file',
+    broken: ({ e2b }) => (e2b.cert_file === '') !== (e2b.key_file === ''),
+    words: 'e2b.cert_file and e2b.key_file need each other',
+  },
+  {
     key: 'egress.allow_private',
     broken: ({ egress }) => !egress.allow_private.every(isAddressRange),
     words: 'egress.allow_private must hold addresses and CIDR blocks, such as 10.20.0.0/24 or fd00::/64',
@@ -167,6 +185,8 @@ const groupRules = (egress: EgressConfig) =>
   Object.keys(egress.groups).map((name) =>
     parseRules([`@${name}`], 'allow', { ...ruleOptions(egress), wideAllowed: true }),
   );
+
+const isListenAddress = (text: string) => reads(() => parseListen(text)) && parseListen(text).port > 0;
 
 /** False where it throws a `ServiceError`. */
 function reads(read: () => unknown): boolean {

@@ -29,6 +29,7 @@ const COMMON_NAME = objectId('2.5.4.3');
 const [KEY_USAGE, ALTERNATIVE_NAME, BASIC_CONSTRAINTS] = ['2.5.29.15', '2.5.29.17', '2.5.29.19'].map(
   objectId,
 );
+const NAME_CONSTRAINTS = objectId('2.5.29.30');
 const [AUTHORITY_KEY, EXTENDED_USAGE, SUBJECT_KEY] = ['2.5.29.35', '2.5.29.37', '2.5.29.14'].map(objectId);
 const SERVER_AUTHENTICATION = objectId('1.3.6.1.5.5.7.3.1');
 const SERIAL_BYTES = 16;
@@ -46,14 +47,18 @@ export interface Terms {
   readonly lifeMs: number;
 }
 
-/** A new authority that signs certificates of servers and nothing below other authorities. */
-export function createAuthority(name: string, terms: Terms): KeyPair {
+/**
+ * A new authority that signs certificates of servers and nothing below other authorities. With `permitted` it is believed for
+ * these names and all below them only.
+ */
+export function createAuthority(name: string, terms: Terms, permitted: readonly string[] = []): KeyPair {
   const { privateKey, publicKey } = newKey();
   const subject = nameOf(name);
   const extensions = [
     extension(BASIC_CONSTRAINTS, sequence(yes(), integer(Buffer.from([0]))), true),
     extension(KEY_USAGE, SIGNS_CERTIFICATES, true),
     extension(SUBJECT_KEY, octets(keyId(publicKey))),
+    ...(permitted.length > 0 ? [extension(NAME_CONSTRAINTS, sequence(implicitSet(0, permitted)), true)] : []),
   ];
   const body = { subject, issuer: subject, publicKey, extensions, terms };
   return { certificate: signed(body, privateKey), key: pem(privateKey) };
@@ -64,24 +69,26 @@ export function leafKey(): string {
   return pem(newKey().privateKey);
 }
 
-/** A certificate of a server for exactly this name. */
+/** A certificate of a server for exactly this name, or these: the first is its common name, too. */
 export function createLeaf(
-  name: string,
+  names: string | readonly string[],
   authority: KeyPair & { name: string },
   key: string,
   terms: Terms,
 ): string {
+  const all = typeof names === 'string' ? [names] : names;
   const publicKey = createPublicKey(key);
   const issuerKey = createPrivateKey(authority.key);
   const extensions = [
     extension(BASIC_CONSTRAINTS, sequence(), true),
     extension(KEY_USAGE, SIGNS_DATA, true),
     extension(EXTENDED_USAGE, sequence(SERVER_AUTHENTICATION)),
-    extension(ALTERNATIVE_NAME, sequence(implicit(DNS_NAME, Buffer.from(name, 'latin1')))),
+    extension(ALTERNATIVE_NAME, sequence(...all.map(dnsName))),
     extension(AUTHORITY_KEY, sequence(implicit(0, keyId(createPublicKey(issuerKey))))),
     extension(SUBJECT_KEY, octets(keyId(publicKey))),
   ];
   // The common name has at most 64 characters; verifiers read the alternative name.
+  const [name = 'svc'] = all;
   const subject = nameOf(name.length <= 64 ? name : 'svc');
   return signed({ subject, issuer: nameOf(authority.name), publicKey, extensions, terms }, issuerKey);
 }
@@ -110,6 +117,12 @@ function signed({ subject, issuer, publicKey, extensions, terms }: Body, key: Ke
   const lines = certificate.toString('base64').match(/.{1,64}/g) ?? [];
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
 }
+
+const dnsName = (name: string) => implicit(DNS_NAME, Buffer.from(name, 'latin1'));
+
+/** `[n]` around subtrees of names, each a sequence of its base. */
+const implicitSet = (n: number, names: readonly string[]) =>
+  explicit(n, ...names.map((name) => sequence(dnsName(name))));
 
 /** A serial number is positive and not zero. */
 function positive(bytes: Buffer): Buffer {

@@ -1,6 +1,6 @@
 // The HTTP server: it listens, answers, and stops without cutting off what runs.
 import type { IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { ControlPlane } from '../control/api/control-plane.ts';
 import { EventLoopYield } from '../control/async/event-loop-yield.ts';
@@ -15,7 +15,9 @@ import { type ConnectionLimits, limitConnections, mostConnections } from './conn
 import { registerConsole } from './console/console.ts';
 import { renderOpenapi } from './description/openapi.ts';
 import { registerFacade } from './e2b/facade.ts';
+import { answerPortFailure } from './e2b/port-answers.ts';
 import { OWN_PORTS, opensPorts, ownTarget, portTarget, servePortOf } from './e2b/sandbox-ports.ts';
+import { isByListener, type ListenerTls, type TlsListener, tlsListener } from './e2b/tls-listener.ts';
 import { noteUnserved } from './e2b/unserved.ts';
 import { createFastify } from './framework.ts';
 import { keepHalfOpen } from './half-closed.ts';
@@ -42,6 +44,8 @@ export interface HttpServerDeps {
   version: string;
   /** The folder of the built console; it is not served unless given. */
   consoleFolder?: string;
+  /** For `e2b.listen`, where it is set. */
+  e2bTls?: ListenerTls | undefined;
   /** Files that this process may have open; no limit unless given. */
   maxFiles?: number;
   /** WebSockets at once; 1,024 unless given. */
@@ -76,6 +80,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     reserved: e2b.enabled ? OWN_PORTS : [],
     admits: (raw, sandbox_id) => e2b.enabled && opensPorts(control.dataAccess, raw, sandbox_id),
     connectionOf: (raw) => upgrades.of(raw),
+    answerFailure: answerPortFailure,
     endWithKey: (request, response) => streams.add(request, response, () => request.raw.socket.destroy()),
   });
   const eventLoop = new EventLoopYield(deps.clock);
@@ -106,7 +111,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     addressOf,
   });
   keepHalfOpen(app.server, deps.clock);
-  limitConnections(app.server, connectionLimits(server, deps.maxFiles), deps);
+  const listener = limited(app, deps);
   app.server.on('connection', running.connected);
   const upgrades: Upgrades = acceptUpgrades(app, {
     clock: deps.clock,
@@ -120,9 +125,16 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   config.onChange(streams.sweep);
   registerAll(app, { ...deps, pipeline: steps, inFlight: running, upgrades, openStreams: streams });
   return {
-    listen: () => listen(app, server),
+    listen: async () => {
+      const address = await listen(app, server);
+      const port = await listener?.listen();
+      if (port !== undefined)
+        logger.info({ port, domain: server.preview_domain }, 'Serving programs for E2B with TLS.');
+      return address;
+    },
     close: (graceMs) => {
       if (!closed) {
+        listener?.close();
         upgrades.closeAll();
         previews.closeAll();
       }
@@ -130,6 +142,16 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       return closed;
     },
   };
+}
+
+/** Bounds the connections of the server, and makes its listener with TLS where it is to have one. */
+function limited(app: FastifyInstance, deps: HttpServerDeps): TlsListener | undefined {
+  const { server, e2b } = deps.config.current();
+  const limits = connectionLimits(server, deps.maxFiles);
+  limitConnections(app.server, limits, deps);
+  if (!deps.e2bTls) return undefined;
+  const limit = (secure: Server) => void limitConnections(secure, limits, deps);
+  return tlsListener(app.server, { listen: e2b.listen, tls: deps.e2bTls, limit });
 }
 
 function connectionLimits(server: Config['server'], maxFiles = Number.POSITIVE_INFINITY): ConnectionLimits {
@@ -177,7 +199,10 @@ function registerAll(
   const { preview_domain } = deps.config.current().server;
   app.addHook('onRequest', ({ is404, raw, routeOptions }, _reply, done) => {
     // The name of a sandbox serves its data plane only.
-    const isStray = ownTarget(raw.headers, preview_domain) !== undefined && !isOfSandbox(routeOptions.config);
+    const { config } = routeOptions;
+    const isStray =
+      (ownTarget(raw.headers, preview_domain) !== undefined && !isOfSandbox(config)) ||
+      (isByListener(raw.socket) && !isOfFacade(config));
     if (is404) noteUnserved(deps.control, raw);
     done(isStray ? unrouted('/') : is404 ? unrouted(raw.url ?? '') : undefined);
   });
@@ -199,6 +224,10 @@ function registerAll(
   const { consoleFolder: folder } = deps;
   if (console.enabled && folder !== undefined) registerConsole(app, { folder, ids: deps.ids, unrouted });
 }
+
+/** Whether a route is of the interface of E2B: their control API (control-server.ts), or the data plane. */
+const isOfFacade = (config: object) =>
+  isOfSandbox(config) || (config as { isOfControl?: boolean }).isOfControl === true;
 
 /** Whether a route is of the data plane (data-server.ts). */
 const isOfSandbox = (config: object) => (config as { isOfSandbox?: boolean }).isOfSandbox === true;

@@ -2,24 +2,8 @@
 // control plane, such as a wildcard or this machine's loopback, are rejected.
 import { isIP } from 'node:net';
 import { ServiceError } from '../domain/errors.ts';
+import type { ListenAddress } from '../domain/listen-address.ts';
 import { hostFault } from '../domain/outgoing-address.ts';
-
-export interface ListenAddress {
-  /** Has no brackets; empty means every address. */
-  host: string;
-  port: number;
-}
-
-/** Parses `host:port`, `[::1]:port` or `:port`. Throws `bad_request`. */
-export function parseListen(text: string): ListenAddress {
-  const [, bracketed, plain = '', digits = ''] = /^(?:\[([^\]]+)\]|([^:\s/]*)):(\d{1,5})$/.exec(text) ?? [];
-  const port = Number(digits);
-  if (digits === '' || port > 65_535 || (bracketed !== undefined && isIP(bracketed) !== 6))
-    throw new ServiceError('bad_request', `${JSON.stringify(text.slice(0, 128))} is not a listen address.`, {
-      remedy: 'Write it as host:port, for example 10.0.0.5:7424.',
-    });
-  return { host: bracketed ?? plain, port };
-}
 
 interface Advertised {
   /** The value of `worker.advertise_url`; empty derives the URL from the listen address. */

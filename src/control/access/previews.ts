@@ -1,7 +1,7 @@
 // Previews: links to ports of a sandbox, and connections to them. The token of a link, or a public server, admits a
 // visitor; ownership is checked only where a link is created.
-import type { Duplex } from 'node:stream';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import { portWish } from '../../domain/port-terms.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { PREVIEW_TOKEN, type PreviewTarget, previewName } from '../../domain/preview.ts';
 import { previewKey, previewTokenEnd, signPreview } from '../../domain/preview-token.ts';
@@ -11,8 +11,9 @@ import type { ProviderSet } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
 import type { SandboxRecord, Store } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
-import type { Previews } from '../api/previews.ts';
+import type { OpenPort, Previews } from '../api/previews.ts';
 import type { Runtimes } from '../runtime/runtimes.ts';
+import { securedTunnel } from './guest-tls.ts';
 import type { SandboxAccess } from './session-access.ts';
 
 const DEFAULT_TTL_MS = 3_600_000;
@@ -52,10 +53,16 @@ export function previews(deps: PreviewsDeps): Previews {
       return { url: `${origin}/${query}`, expires_at: new Date(end).toISOString() };
     },
     endOfToken: (target, token) => previewTokenEnd(key, target, token, clock.now()),
-    open: (target, signal, caller) =>
+    open: async (target, signal, caller) =>
+      (
+        await (caller
+          ? openPort(deps, target, { signal, caller, isAdmitted: true })
+          : openPort(deps, target, { signal, caller: VISITOR, isAdmitted: true }).catch(refuse))
+      ).tunnel,
+    visit: (target, signal, { caller, isAdmitted }) =>
       caller
-        ? openPort(deps, target, { signal, caller })
-        : openPort(deps, target, { signal, caller: VISITOR }).catch(refuse),
+        ? openPort(deps, target, { signal, caller, isAdmitted: true })
+        : openPort(deps, target, { signal, caller: VISITOR, isAdmitted }).catch(refuse),
   };
 }
 
@@ -79,21 +86,35 @@ function originOf(
 async function openPort(
   deps: PreviewsDeps,
   target: PreviewTarget,
-  { signal, caller }: { signal: AbortSignal; caller: Caller },
-): Promise<Duplex> {
-  const { access } = deps;
+  { signal, caller, isAdmitted }: { signal: AbortSignal; caller: Caller; isAdmitted: boolean },
+): Promise<OpenPort> {
+  const { access, clock } = deps;
   const row = await access.find(target.sandbox_id, caller);
+  const { isPrivate, host, https } = portWish(row.metadata);
+  if (isPrivate && !isAdmitted) throw isSecured();
   await requireConnect(deps, row);
   const held = await access.open(row, signal);
   try {
     const tunnel = await held.io.connect(target.port, signal);
     tunnel.once('close', () => held.release());
-    return tunnel;
+    const isPlain = !https.includes(target.port);
+    return {
+      tunnel: isPlain ? tunnel : await securedTunnel(tunnel, clock),
+      host: host?.replace(/\$\{PORT\}/g, String(target.port)),
+    };
   } catch (error) {
     // A port without a listener says nothing about the sandbox, so its liveness is not checked.
     held.release(asServiceError(error).status === 502 ? undefined : error);
     throw error;
   }
+}
+
+/** In words that programs for E2B know. */
+function isSecured(): ServiceError {
+  return new ServiceError(
+    'forbidden',
+    "Sandbox is secured with traffic access token. Token header 'e2b-traffic-access-token' is missing",
+  );
 }
 
 /** Whether the ports of such a sandbox can be reached, according to the last heartbeat of its worker. */

@@ -31,7 +31,7 @@ function creations(): ControlRoute[] {
   const route = (id: string, path: string, seconds: number) =>
     change(id, 'POST', [path], async (call, control) => {
       const sandbox = await createSandbox(call, control, seconds);
-      return { status: 201, body: startedView(sandbox, control.dataAccess, call.host), created: sandbox.id };
+      return { status: 201, body: startedView(sandbox, control.dataAccess, call), created: sandbox.id };
     });
   return [route('e2b.create', '/sandboxes', LIFE.v1), route('e2b.createV2', '/v2/sandboxes', LIFE.v2)];
 }
@@ -47,7 +47,7 @@ function lives(): ControlRoute[] {
         const { body, caller } = call;
         const seconds = body.number('timeout') ?? LIFE.v2;
         const sandbox = await extended(control, idOf(call), { seconds, exact: false }, caller);
-        return { status: 200, body: startedView(sandbox, control.dataAccess, call.host) };
+        return { status: 200, body: startedView(sandbox, control.dataAccess, call) };
       },
     ),
     change('e2b.resume', 'POST', ['/sandboxes/:id/resume'], async (call, control) => {
@@ -91,7 +91,7 @@ function views(): ControlRoute[] {
     }),
     read('e2b.get', ['/sandboxes/:id'], async (call, control) => {
       const sandbox = await running(control, idOf(call), call.caller);
-      return { status: 200, body: detailView(sandbox, control.dataAccess, call.host) };
+      return { status: 200, body: detailView(sandbox, control.dataAccess, call) };
     }),
     read('e2b.metrics', ['/sandboxes/:id/metrics'], async (call, control) => ({
       status: 200,

@@ -21,6 +21,7 @@ export function serveControl(plane: FastifyInstance, deps: FacadeDeps): void {
         method: route.method,
         url: path,
         exposeHeadRoute: false,
+        config: { isOfControl: true },
         onRequest: deps.pipeline.of(asRoute(route, path)),
         handler: (request, reply) => answer(route, request, reply, deps),
       });

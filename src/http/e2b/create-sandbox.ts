@@ -2,11 +2,12 @@
 // ignored, since their SDKs add fields every month.
 import type { ControlPlane } from '../../control/api/control-plane.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import { portNotes } from '../../domain/port-terms.ts';
 import { type Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
 import { validator } from '../../schema/validator.ts';
 import { badWish } from './answers.ts';
 import type { ControlCall } from './control-call.ts';
-import { networkOf, refuseUnsupported as refuseUnsupportedNetwork } from './network-wish.ts';
+import { networkOf, portsOf, refuseUnsupported as refuseUnsupportedNetwork } from './network-wish.ts';
 import type { Fields } from './read-body.ts';
 import { BUILT_IN, TEMPLATE_NOTE } from './sandbox-view.ts';
 
@@ -22,7 +23,7 @@ export async function createSandbox(
   const template = templateName(body.text('templateID') ?? '');
   const isStored = await isOwn(template, control, { caller });
   const note = isStored || template === BUILT_IN[0] ? {} : { [TEMPLATE_NOTE]: template };
-  const metadata = { ...body.texts('metadata'), ...note };
+  const metadata = { ...body.texts('metadata'), ...note, ...portNotes(portsOf(body)) };
   const env = body.texts('envVars');
   const seconds = body.number('timeout') ?? defaultSeconds;
   const request: SpawnRequest = {

@@ -39,7 +39,7 @@ export async function readFile(
   query: URLSearchParams,
 ): Promise<FileContentRead> {
   checkUser(query);
-  const path = pathIn(await homes.of(call), query.get('path') ?? '');
+  const path = pathIn(await homes.of(call, query.get('username') ?? ''), query.get('path') ?? '');
   try {
     const range = parseRange(call.headers);
     return await control.files.read(call.sandbox_id, path, range, call.caller, call.signal);
@@ -58,7 +58,7 @@ export async function writeFiles(
   { request, query }: { request: IncomingMessage; query: URLSearchParams },
 ): Promise<Written[]> {
   checkUser(query);
-  const home = await deps.homes.of(call);
+  const home = await deps.homes.of(call, query.get('username') ?? '');
   const asked = query.get('path');
   const type = mediaType(request.headers);
   const body = plainBody(request);
@@ -162,6 +162,8 @@ function parserOf(request: IncomingMessage) {
     return new Busboy({
       headers: request.headers as { 'content-type': string },
       preservePath: true,
+      // Links are used by forms whose part has a name and no file name.
+      isPartAFile: (field) => field === 'file',
       limits: { parts: MOST_PARTS, fields: 0 },
     });
   } catch (cause) {

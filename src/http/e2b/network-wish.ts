@@ -1,6 +1,7 @@
 // Where a sandbox may connect, from E2B's words to a policy of ours (docs/network.md). There what is allowed wins over what is
 // denied, and all else is allowed; here denied wins. A wish in which that makes a difference is refused.
 import { addressRanges, isAddressRange } from '../../domain/address.ts';
+import type { PortWish } from '../../domain/port-terms.ts';
 import type { EgressPolicy } from '../../schema/egress.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import { badWish } from './answers.ts';
@@ -8,6 +9,9 @@ import type { Fields } from './read-body.ts';
 
 const ALL = ['0.0.0.0/0', '::/0'];
 const EVERY_PORT = ':*';
+
+const HOST = /^[A-Za-z0-9._-]{1,253}(?::(?:\d{1,5}|\$\{PORT\}))?$/;
+const MOST_PORTS = 64;
 
 /** What sandboxes get whose programs wish nothing: see `e2b.egress` in the configuration. */
 export type UsualEgress = 'default' | 'none' | 'public';
@@ -75,15 +79,25 @@ function meets(range: string, others: string[]): boolean {
 
 /** Throws `bad_request` for what no policy of ours can do. */
 export function refuseUnsupported(network: Fields): void {
-  if (network.flag('allowPublicTraffic') === false)
-    throw badWish(
-      'network.allowPublicTraffic is not supported by this server.',
-      'Set server.preview_access to signed to protect the ports of all sandboxes.',
-    );
-  for (const name of ['maskRequestHost', 'egressProxy', 'dnsServers', 'rules', 'httpsPorts'])
+  for (const name of ['egressProxy', 'dnsServers', 'rules'])
     if (isSaid(network, name))
       throw badWish(`network.${name} is not supported by this server.`, 'Leave it out.');
 }
+
+/** What is wished of the ports of the sandbox. Throws `bad_request` for a malformed name or port. */
+export function portsOf(body: Fields): PortWish {
+  const network = body.object('network');
+  const host = network?.text('maskRequestHost') || undefined;
+  if (host !== undefined && !HOST.test(host))
+    throw badWish('network.maskRequestHost must be a name with or without a port, such as localhost:8080.');
+  const https = network?.list('httpsPorts') ?? [];
+  if (https.length > MOST_PORTS || !https.every(isPort))
+    throw badWish(`network.httpsPorts must be at most ${MOST_PORTS} ports.`);
+  return { isPrivate: network?.flag('allowPublicTraffic') === false, host, https: https as number[] };
+}
+
+const isPort = (value: unknown) =>
+  Number.isInteger(value) && (value as number) > 0 && (value as number) <= 65_535;
 
 function isSaid(fields: Fields, name: string): boolean {
   const said = [() => fields.text(name), () => fields.list(name), () => fields.object(name)].map((read) => {

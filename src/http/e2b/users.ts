@@ -7,7 +7,8 @@ import { RpcFailure } from './rpc/failure.ts';
 
 const USERS = ['', 'user', 'root'];
 const HOME = '/home/user';
-const OTHER_HOMES = ['/workspace', '/root', '/'];
+const ROOT_HOME = '/root';
+const OTHER_HOMES = ['/workspace', ROOT_HOME, '/'];
 const MOST_HOMES = 4096;
 
 /** The name in a Basic authorization, whose password is empty; empty where there is none. Throws `unauthenticated`. */
@@ -26,8 +27,8 @@ export function knownUser(name: string): string {
 }
 
 export interface Homes {
-  /** Where programs start: /home/user, made if it can be, else another folder that exists. */
-  of(asking: Asking): Promise<string>;
+  /** Where programs start: /home/user, made if it can be, else another folder that exists; for root /root where it can be entered. */
+  of(asking: Asking, user?: string): Promise<string>;
 }
 
 /** The sandbox in which to look, and the caller. */
@@ -47,6 +48,16 @@ export function homes({ files }: Pick<ControlPlane, 'files'>): Homes {
       throw error;
     }
   };
+  /** Whether what is in the folder can be reached. */
+  const canEnter = async (path: string, { sandbox_id, caller, signal }: Asking) => {
+    try {
+      await files.stat(sandbox_id, `${path}/.svc`, caller, signal);
+      return true;
+    } catch (error) {
+      if (!isAboutPath(error)) throw error;
+      return asServiceError(error).code === 'not_found' && isFolder(path, { sandbox_id, caller, signal });
+    }
+  };
   const make = async ({ sandbox_id, caller, signal }: Asking) => {
     try {
       await files.mkdir(sandbox_id, HOME, { parents: true }, caller, signal);
@@ -61,12 +72,16 @@ export function homes({ files }: Pick<ControlPlane, 'files'>): Homes {
     for (const path of OTHER_HOMES) if (await isFolder(path, asking)) return path;
     return '/';
   };
+  const findOfRoot = async (asking: Asking) =>
+    (await canEnter(ROOT_HOME, asking)) ? ROOT_HOME : find(asking);
   return {
-    of: async (asking) => {
-      const before = known.get(asking.sandbox_id);
+    of: async (asking, user = '') => {
+      const isRoot = user === 'root';
+      const key = `${isRoot ? user : ''} ${asking.sandbox_id}`;
+      const before = known.get(key);
       if (before !== undefined) return before;
-      const found = await find(asking);
-      keepNewest(known, asking.sandbox_id, found, MOST_HOMES);
+      const found = await (isRoot ? findOfRoot : find)(asking);
+      keepNewest(known, key, found, MOST_HOMES);
       return found;
     },
   };

@@ -8,8 +8,9 @@ type IsProxy = (address: string) => boolean;
 /** Longer chains are cut at their far end, which is anybody's word. */
 const MAX_HOPS = 32;
 
-/** The scheme that the client uses towards us or the proxy in front. The server itself does not terminate TLS. */
+/** The scheme that the client uses towards us or the proxy in front. */
 export function schemeOf({ socket, headers }: IncomingMessage, isProxy: IsProxy): Scheme {
+  if ((socket as { encrypted?: boolean }).encrypted === true) return 'https';
   const header = headers['x-forwarded-proto'];
   if (header === undefined) return 'http';
   const nearest = String(header).split(',').at(-1)?.trim().toLowerCase();

@@ -34,8 +34,15 @@ export interface GatewayDeps {
   admits(raw: IncomingMessage, sandbox_id: string): boolean;
   /** Set for a request that asks for a WebSocket. */
   connectionOf(raw: IncomingMessage): Connection | undefined;
+  /** Answers instead of the gateway's own page or JSON; false for all that is not its own. */
+  answerFailure(raw: IncomingMessage, response: ServerResponse, why: FailedVisit): boolean;
   /** Ends the response when the key of the request ends. */
   endWithKey(request: FastifyRequest, response: ServerResponse): void;
+}
+
+export interface FailedVisit {
+  target: Target;
+  failure: ServiceError;
 }
 
 export interface PreviewGateway {
@@ -79,7 +86,8 @@ export function previewGateway(deps: GatewayDeps): PreviewGateway {
       } catch (error) {
         const failure = toServiceError(error);
         noteFailure(logger, failure, request_id);
-        if (!reply.raw.headersSent) answerFailure(raw, reply.raw, { failure, request_id });
+        if (!reply.raw.headersSent && !deps.answerFailure(raw, reply.raw, { target, failure }))
+          answerFailure(raw, reply.raw, { failure, request_id });
       }
       // What is left of a body that nobody wanted.
       if (reply.raw.statusCode !== 101) lingerOver(raw, clock);
@@ -135,8 +143,10 @@ async function serve(deps: All, { target, url, request, reply, caller }: Call): 
   const leave = deps.places.take(target.sandbox_id, () => raw.socket.destroy());
   try {
     const route = { request_id, scheme, forwarded_for: forwardedFor(raw, deps.isProxy) };
-    const tunnel = await deps.previews.open(target, disconnectSignal(response), caller);
-    await proxyRequest(tunnel, { target, raw, response, url: pass.url, route, connection }, deps);
+    const visitor = { caller, isAdmitted };
+    const { tunnel, host } = await deps.previews.visit(target, disconnectSignal(response), visitor);
+    const asked = { target, raw, response, url: pass.url, route: { ...route, host }, connection };
+    await proxyRequest(tunnel, asked, deps);
   } finally {
     leave();
   }

@@ -10,6 +10,8 @@ import { withoutOurCookies } from './cookies.ts';
 export interface ClientRoute {
   request_id: string;
   scheme: 'http' | 'https';
+  /** What the guest sees as Host; by default the visitor's. */
+  host?: string | undefined;
   /** Value of X-Forwarded-For. */
   forwarded_for: string;
 }
@@ -35,7 +37,7 @@ const KEY_PROTOCOLS = /^svc\.(?:key|user)\./;
 /** A flat list for `http.request`: the body is framed again, so that the guest sees its end where the proxy saw it. */
 export function guestHeaders(raw: IncomingMessage, route: ClientRoute, isUpgrade: boolean): string[] {
   const host = raw.headers.host ?? '';
-  const head = ['Host', host];
+  const head = ['Host', route.host ?? host];
   for (const header of endToEnd(raw.rawHeaders)) {
     const value = valueFor(header);
     if (value !== undefined) head.push(header.name, value);

@@ -5,6 +5,7 @@ import type { CheckGroup } from './check.ts';
 import { CONFIGURATION } from './checks/configuration.ts';
 import { DATABASE } from './checks/database.ts';
 import { DEFAULT_PROVIDER } from './checks/default-provider.ts';
+import { E2B } from './checks/e2b.ts';
 import { EGRESS } from './checks/egress.ts';
 import { IMAGES } from './checks/images.ts';
 import { LEFTOVERS } from './checks/leftovers.ts';
@@ -30,6 +31,7 @@ const ALWAYS: readonly CheckGroup[] = [
   DATABASE,
   POSTGRES,
   SERVER,
+  E2B,
   DEFAULT_PROVIDER,
   CONTAINER,
   USERSPACE,

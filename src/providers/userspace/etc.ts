@@ -58,6 +58,7 @@ const FILES: Record<string, string> = {
   // Debian's matplotlib does not start without it.
   matplotlibrc: '',
   'machine-id': '',
+  'ssl/openssl.cnf': '',
   // Only login shells, as programs for E2B use them, find sudo.
   profile: 'PATH="/etc/svc/bin:$PATH:/etc/svc/late"\n',
   [SUDO_PATH]: SUDO,
@@ -77,6 +78,7 @@ const HOST_PARTS = [
   '/etc/ld.so.conf',
   '/etc/ld.so.conf.d',
   '/etc/ssl/certs',
+  '/etc/ssl/openssl.cnf',
   '/etc/localtime',
   '/etc/matplotlibrc',
 ];

@@ -37,6 +37,7 @@ export async function hostView(etc: string, network: 'none' | 'host'): Promise<R
     links: [
       { path: '/var/tmp', target: '../tmp' },
       { path: '/home/user', target: '../workspace' },
+      { path: '/root', target: 'workspace' },
     ],
     folders: ['/run', '/var', '/home'],
     hasResolver: true,

@@ -34,6 +34,9 @@ export function fakePreviews(clock: Clock, note: (method: string, ...args: unkno
       return { url: `${seen.scheme}://${port}-${id}.x/?${PREVIEW_TOKEN}=t`, expires_at: end };
     },
     endOfToken: (target, one) => previewTokenEnd(key, target, one, clock.now()),
+    async visit(target, signal, { caller }) {
+      return { tunnel: await this.open(target, signal, caller) };
+    },
     async open(target, signal, caller) {
       note('previews.open', caller, target);
       const port = ports.get(target.port);

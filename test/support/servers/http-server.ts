@@ -93,7 +93,7 @@ export function httpConfig({ server, auth, audit, images, e2b, mcp, console }: H
       worker_revoked_tokens: [],
       ...auth,
     },
-    e2b: { enabled: true, egress: 'default', on_timeout: 'refuse', ...e2b },
+    e2b: { ...testConfig().e2b, ...e2b },
     mcp: { enabled: false, ...mcp },
     console: { ...testConfig().console, ...console },
     audit: { execs: false, max_records: 1000, ...audit },

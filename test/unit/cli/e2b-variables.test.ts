@@ -32,3 +32,13 @@ it('lets the shell read the key, and warns of a form that older SDKs refuse', ()
 it('refuses an address that is none', () => {
   expect(() => e2bVariables({ server: 'x; rm -rf /' }, {})).toThrow('not a URL');
 });
+
+it('names the listener with TLS, and what to trust', () => {
+  const trust = { caFile: '/x y/ca.pem', bundleFile: '/x y/bundle.pem' };
+  const tls = { domain: 'e2b.localhost:7443', port: 7443, trust };
+  const lines = exportLines(e2bVariables({ server }, {}, tls));
+  expect(inShell(`${lines}\necho "$E2B_DOMAIN|$SSL_CERT_FILE|$NODE_EXTRA_CA_CERTS"`)).toBe(
+    'e2b.localhost:7443|/x y/bundle.pem|/x y/ca.pem\nhttps://localhost:7443 e2b_0 127.0.0.1,localhost,e2b.localhost\n',
+  );
+  expect(exportLines(e2bVariables({ server }, {}, { domain: 'b.test', port: 443 }))).not.toContain('CERT');
+});

@@ -304,6 +304,24 @@ it('refuses invalid named secrets', () => {
   expect(messages({ env: { SVC_AUTH_WORKER_TOKENS_: 'x' } })[0]).toContain('is not a variable of svc');
 });
 
+it('names the sandboxes of a listener for E2B below localhost, unless they have names', () => {
+  const listen = { SVC_E2B_LISTEN: '127.0.0.1:7443' };
+  expect(load({ env: listen }).config.server.preview_domain).toBe('e2b.localhost');
+  const named = { ...listen, SVC_SERVER_PREVIEW_DOMAIN: 'boxes.example.com' };
+  expect(load({ env: named }).config.server.preview_domain).toBe('boxes.example.com');
+  expect(load().config.server.preview_domain).toBe('');
+});
+
+it.each([
+  [{ SVC_E2B_LISTEN: '7443' }, 'host:port'],
+  [{ SVC_E2B_LISTEN: '127.0.0.1:0' }, 'host:port'],
+  [{ SVC_E2B_LISTEN: '127.0.0.1:7443', SVC_E2B_ENABLED: 'false' }, 'needs e2b.enabled'],
+  [{ SVC_E2B_LISTEN: '0.0.0.0:7443' }, 'reachable from outside'],
+  [{ SVC_E2B_CERT_FILE: '/x.pem' }, 'need each other'],
+])('refuses a listener for E2B that would not serve: %j', (env, words) => {
+  expect(messages({ env: env as Record<string, string> })).toEqual([expect.stringContaining(words)]);
+});
+
 it('checks the rules between keys', () => {
   const first = (env: Record<string, string>) => messages({ env });
   expect(first({ SVC_AUTH_ENABLED: 'true' })).toEqual([

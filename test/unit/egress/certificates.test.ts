@@ -1,5 +1,9 @@
 // Certificates, as OpenSSL reads them.
+import { spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createAuthority, createLeaf, leafKey } from '../../../src/egress/certificates.ts';
 import { integer, time } from '../../../src/egress/der.ts';
@@ -27,6 +31,26 @@ it('writes the name of a long host as alternative name alone', () => {
   const long = `${'a'.repeat(63)}.example.com`;
   const leaf = new X509Certificate(createLeaf(long, authority, leafKey(), terms));
   expect(leaf).toMatchObject({ subject: 'CN=svc', subjectAltName: `DNS:${long}` });
+});
+
+it('binds an authority to names, and signs for several', async () => {
+  const openssl = (file: string, leaf: string) =>
+    spawnSync('openssl', ['verify', '-CAfile', file, leaf], { encoding: 'utf8' }).stdout;
+  const folder = mkdtempSync(join(tmpdir(), 'svc-certificates-'));
+  const now = { ...terms, now: Date.now() };
+  const authority = { name: 'a', ...createAuthority('a', now, ['e2b.localhost']) };
+  const written = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const root = written('ca.pem', authority.certificate);
+  const names = ['*.e2b.localhost', 'e2b.localhost'];
+  const good = createLeaf(names, authority, leafKey(), now);
+  expect(new X509Certificate(good).checkHost('1-sb-a.e2b.localhost')).toBe('*.e2b.localhost');
+  expect(openssl(root, written('good.pem', good))).toContain('OK');
+  const other = written('other.pem', createLeaf('example.com', authority, leafKey(), now));
+  expect(openssl(root, other)).not.toContain('OK');
+  rmSync(folder, { recursive: true });
 });
 
 it.each([

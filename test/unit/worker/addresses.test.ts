@@ -1,6 +1,7 @@
 // Where a worker listens and what it tells of that.
 import { describe, expect, it } from 'vitest';
-import { advertisedUrl, parseListen } from '../../../src/worker/addresses.ts';
+import { parseListen } from '../../../src/domain/listen-address.ts';
+import { advertisedUrl } from '../../../src/worker/addresses.ts';
 
 describe('an address to listen on', () => {
   it.each([

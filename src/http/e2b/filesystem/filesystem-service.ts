@@ -34,7 +34,7 @@ export function filesystemService(given: FilesystemDeps): FilesystemService {
   const deps: Deps = { ...given, namesOf: owners(given) };
   const watching = watchService({ ...deps, sightOf: (call) => sightOf(deps, call) });
   const at = async (call: RpcCall, message: Fields, name: string) =>
-    pathIn(await deps.homes.of(call), message.text(name) ?? '');
+    pathIn(await deps.homes.of(call, call.user), message.text(name) ?? '');
   return {
     streams: watching.streams,
     unary: {

@@ -121,7 +121,7 @@ async function open(
   message: Fields,
   signal: AbortSignal,
 ): Promise<FileWatch> {
-  const path = pathIn(await homes.of(call), message.text('path') ?? '');
+  const path = pathIn(await homes.of(call, call.user), message.text('path') ?? '');
   const recursive = message.flag('recursive') ?? false;
   try {
     return await control.files.watch(call.sandbox_id, path, { recursive }, call.caller, signal);
@@ -142,7 +142,7 @@ async function eventOf(
   const event = { name, type: TYPES[what] };
   if (message.flag('includeEntry') !== true || what === 'remove' || what === 'rename') return event;
   const sight = await deps.sightOf(call);
-  const folder = pathIn(await deps.homes.of(call), message.text('path') ?? '');
+  const folder = pathIn(await deps.homes.of(call, call.user), message.text('path') ?? '');
   const info = await sight.look(`${folder}/${name}`);
   return info ? { ...event, entry: await entryOf(info, sight) } : event;
 }

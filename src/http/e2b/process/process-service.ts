@@ -142,7 +142,7 @@ async function requestOf(
   message: Fields,
   { cmd, args, envs, cwd = '' }: ProcessConfig,
 ): Promise<LiveRequest> {
-  const home = await deps.homes.of(call);
+  const home = await deps.homes.of(call, call.user);
   const workdir = pathIn(home, cwd);
   const size = message.object('pty')?.object('size');
   const own = { ...environmentOf(call, { home, template: await deps.templateOf(call) }), PWD: workdir };

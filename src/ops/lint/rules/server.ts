@@ -1,4 +1,5 @@
 // Rules about who can reach the service: origins, proxies, addresses, previews, sizes of calls.
+import { parseListen } from '../../../domain/listen-address.ts';
 import { isLoopbackHost } from '../../../domain/loopback.ts';
 import { entryFindings, findingIf, rulesOf } from '../rule.ts';
 
@@ -146,5 +147,18 @@ export const SERVER_RULES = rulesOf('server', [
     level: 'off',
     production: 'warning',
     check: ({ config }) => findingIf(config.server.body_limit > LARGE_BODY),
+  },
+  {
+    id: 'SVC210',
+    key: 'e2b.cert_file',
+    title: 'Other machines reach e2b.listen, whose certificate only this machine can trust.',
+    why: 'Without e2b.cert_file the certificate is signed by an authority that exists in the state folder of this server. Programs elsewhere would have to turn off the check of certificates, and anybody between could then read keys.',
+    remedy:
+      'Set e2b.cert_file and e2b.key_file to a certificate for server.preview_domain and all names below it, or listen on 127.0.0.1.',
+    example: 'e2b:\n  listen: 127.0.0.1:7443\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { e2b } }) =>
+      findingIf(e2b.listen !== '' && e2b.cert_file === '' && !isLoopbackHost(parseListen(e2b.listen).host)),
   },
 ]);

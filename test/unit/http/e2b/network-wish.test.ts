@@ -1,6 +1,7 @@
 // Wishes about the network in E2B's words, and what becomes of them.
 import { expect, it } from 'vitest';
-import { changedPolicy, networkOf } from '../../../../src/http/e2b/network-wish.ts';
+import { portNotes, portWish } from '../../../../src/domain/port-terms.ts';
+import { changedPolicy, networkOf, portsOf } from '../../../../src/http/e2b/network-wish.ts';
 import { fieldsOf } from '../../../../src/http/e2b/read-body.ts';
 
 const all = '0.0.0.0/0';
@@ -46,4 +47,15 @@ it('refuses rules that would mean something else here', () => {
   ])
     expect(() => spawned({ network })).toThrow();
   expect(() => changedPolicy(fieldsOf({ rules: { 'x.org': [] } }))).toThrow('rules');
+});
+
+it('keeps what is wished of ports with the sandbox', () => {
+  const kept = (network: object) => portWish(portNotes(portsOf(fieldsOf({ network }))));
+  expect(kept({})).toEqual({ isPrivate: false, host: undefined, https: [] });
+  const maskRequestHost = ['x.test:$', '{PORT}'].join('');
+  expect(kept({ allowPublicTraffic: false, maskRequestHost, httpsPorts: [8443, 1] })).toEqual({
+    ...{ isPrivate: true, host: maskRequestHost, https: [8443, 1] },
+  });
+  for (const network of [{ maskRequestHost: 'a\r\nb: c' }, { httpsPorts: [0] }, { httpsPorts: ['a'] }])
+    expect(() => kept(network)).toThrow('network.');
 });

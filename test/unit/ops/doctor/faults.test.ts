@@ -38,6 +38,7 @@ const whole = imagesHolding('what was built');
 const damaged = imagesHolding('what was bui1t');
 const microvmOn: Machine = { config: { providers: { microvm: { enabled: true, data_dir: whole } } } };
 
+const listening = { e2b: { listen: '127.0.0.1:7443' }, server: { port: 0 } };
 const custom = { enabled: true, base_url: 'http://10.0.0.1' };
 const customOn: Machine = { config: { providers: { custom } } };
 const hosted = { enabled: true, base_url: 'https://api.internal', api_key: 'e2b_key' };
@@ -46,6 +47,7 @@ const hostedOn: Machine = { config: { providers: { hosted } } };
 it('a sound machine passes every check', async () => {
   const checks = await examine({
     config: {
+      e2b: { listen: '127.0.0.1:7443' },
       providers: {
         custom,
         hosted,
@@ -213,6 +215,24 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
       host: { portFault: 'EADDRINUSE' },
       files: { [`${DATABASE}.lock.json`]: '{"pid":7,"address":"http://127.0.0.1:7423"}' },
     },
+  ],
+  [
+    'the port with TLS is taken',
+    'e2b.port',
+    'fail',
+    { host: { portFault: 'EADDRINUSE' }, config: listening },
+  ],
+  [
+    'the port with TLS is not allowed',
+    'e2b.port',
+    'fail',
+    { host: { portFault: 'EACCES' }, config: listening },
+  ],
+  [
+    'the certificate cannot be read',
+    'e2b.certificate',
+    'fail',
+    { config: { e2b: { ...listening.e2b, cert_file: '/nowhere/c.pem', key_file: '/nowhere/k.pem' } } },
   ],
   [
     'the default provider is off',

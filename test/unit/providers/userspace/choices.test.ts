@@ -54,11 +54,12 @@ it('writes records in which no value can forge another', () => {
   expect(() => encodeSettings([['a', 'x'.repeat(70_000)]])).toThrow();
 });
 
-it('shows /usr of the host, but no home, /var or /root', async () => {
+it('shows /usr of the host, but no home, /var or /root of it', async () => {
   const view = await hostView('/run/svc/x/etc', 'none');
   const shown = [...view.binds.map((bind) => bind.target), ...view.links.map((link) => link.path)];
   expect(shown).toContain('/usr');
-  for (const path of ['/root', '/home', '/var', '/opt', '/etc/shadow', '/sys', '/run'])
+  expect(view.links).toContainEqual({ path: '/root', target: 'workspace' });
+  for (const path of ['/home', '/var', '/opt', '/etc/shadow', '/sys', '/run'])
     expect(shown).not.toContain(path);
   expect(view.binds.find((bind) => bind.target === '/etc')?.source).toBe('/run/svc/x/etc');
   expect(shown).not.toContain('/etc/resolv.conf');
