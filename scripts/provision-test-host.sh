@@ -2,7 +2,7 @@
 # Installs the Debian packages that the tests use and this host lacks. Starts nothing: tests start engines of their own.
 set -euo pipefail
 
-packages=(bubblewrap gcc libc6-dev make python3 python3-venv util-linux mandoc)
+packages=(bubblewrap slirp4netns gcc libc6-dev make python3 python3-venv util-linux mandoc)
 packages+=(docker.io runsc podman proot busybox-static mmdebstrap dpkg-dev)
 # Another unpacker of image layers, and a program that makes archives of images.
 packages+=(umoci skopeo)

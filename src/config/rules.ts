@@ -8,6 +8,7 @@ import { parseRules } from '../domain/egress/rule.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { parseListen } from '../domain/listen-address.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
+import { isNameServer } from '../domain/outgoing-address.ts';
 import type { Config } from '../schema/config.ts';
 import type { EgressConfig } from '../schema/config-egress.ts';
 
@@ -108,6 +109,18 @@ const RULES: readonly Rule[] = [
     key: 'e2b.cert_file',
     broken: ({ e2b }) => (e2b.cert_file === '') !== (e2b.key_file === ''),
     words: 'e2b.cert_file and e2b.key_file need each other',
+  },
+  {
+    key: 'providers.userspace.network',
+    broken: ({ providers: { userspace }, pool }) =>
+      userspace.network === 'user' && (pool.enabled || userspace.runner === 'proot'),
+    words: 'providers.userspace.network cannot be user with pool.enabled, or with the runner proot',
+  },
+  {
+    key: 'providers.userspace.name_servers',
+    broken: ({ providers }) => !providers.userspace.name_servers.every(isNameServer),
+    words:
+      'providers.userspace.name_servers must hold IPv4 addresses of other machines, neither loopback nor link-local',
   },
   {
     key: 'egress.allow_private',

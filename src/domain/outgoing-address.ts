@@ -57,6 +57,13 @@ const UNUSED = [
 ];
 const NOT_PUBLIC = blockList([...PRIVATE, ...UNUSED]);
 
+/** The ranges of IPv4 that are not public, as CIDR blocks. */
+export const NOT_PUBLIC_RANGES: readonly string[] = [
+  ...REFUSED.flatMap(([, ranges]) => ranges),
+  ...PRIVATE,
+  ...UNUSED,
+].filter((range) => !range.includes(':'));
+
 const LISTS = REFUSED.map(([fault, ranges]) => [fault, blockList(ranges)] as const);
 
 function blockList(ranges: readonly string[]): BlockList {
@@ -84,6 +91,10 @@ export function addressFault(
   if (fault === undefined && !privateAllowed && NOT_PUBLIC.check(bare, family)) return 'a private address';
   return fault === 'a loopback address' && loopbackAllowed ? undefined : fault;
 }
+
+/** Whether it can be a name server of sandboxes: at a link-local address there can be the metadata of a cloud, too. */
+export const isNameServer = (address: string): boolean =>
+  isIP(address) === 4 && addressFault(address, false) === undefined;
 
 /** The IPv4 address that an IPv6 address stands for; undefined for others. */
 export function carriedAddress(address: string): string | undefined {

@@ -63,9 +63,13 @@ export const UserspaceConfig = section('Sandboxes made of Linux namespaces: no d
     defaultText: '/var/lib/svc/userspace for root, else ~/.svc/userspace',
   }),
   network: choice(
-    ['none', 'host'],
+    ['none', 'user', 'host'],
     'none',
-    'none: only its own loopback. host: shares the network of this machine and has no previews.',
+    'none: only its own loopback. user: outgoing connections to all public IPv4 addresses, for trusted code; needs slirp4netns (docs/network.md). host: shares the network of this machine and has no previews.',
+  ),
+  name_servers: strings(
+    'IPv4 addresses of the name servers of sandboxes with network: user. Empty means those of this machine.',
+    { pattern: '^[0-9.]+$' },
   ),
   user: choice(
     ['sandbox', 'image', 'root'],

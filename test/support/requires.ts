@@ -13,6 +13,7 @@ const present = {
   bwrap: () => onPath('bwrap'),
   flock: () => onPath('flock'),
   unshare: () => onPath('unshare'),
+  slirp4netns: () => onPath('slirp4netns'),
   cc: () => onPath('gcc') || onPath('cc'),
   'aarch64-gcc': () => onPath('aarch64-linux-gnu-gcc'),
   'qemu-aarch64': () => onPath('qemu-aarch64-static'),

@@ -23,10 +23,21 @@ char warnings[1024];
 
 static int send_packet(char type, const char *text)
 {
-	char packet[PACKET_MAX];
-	int size = snprintf(packet, sizeof(packet), "%c%s", type, text);
+	return packet_send(CONTROL_FD, type, text, -1);
+}
 
-	return send(CONTROL_FD, packet, (size_t)size, MSG_NOSIGNAL) == size ? 0 : -1;
+/* network=: the launcher starts what connects for this namespace. */
+static int offer_network(const struct settings *s)
+{
+	int space, failed;
+
+	if (!settings_get(s, "network"))
+		return 0;
+	space = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	failed = space < 0 || packet_send(CONTROL_FD, PACKET_NETWORK, "", space);
+	if (space >= 0)
+		close(space);
+	return failed ? fail("network: namespace") : 0;
 }
 
 static int receive_settings(struct settings *s)
@@ -88,13 +99,17 @@ static int build(const struct settings *s)
 	return is_built ? 0 : user_enter(s);
 }
 
+/* A descriptor that comes with it stays open, so that its other end sees when this process ends. */
 static int await_go(void)
 {
 	char go;
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec part = { .iov_base = &go, .iov_len = 1 };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
 
 	if (send_packet(PACKET_READY, warnings))
 		return -1;
-	if (recv(CONTROL_FD, &go, 1, 0) != 1 || go != PACKET_GO)
+	if (recvmsg(CONTROL_FD, &message, MSG_CMSG_CLOEXEC) != 1 || go != PACKET_GO)
 		return -1;
 	return close(CONTROL_FD);
 }
@@ -133,7 +148,7 @@ int init_main(int argc, char **argv)
 		return 2;
 	}
 	umask(022);
-	if (receive_settings(&settings) || build(&settings) || quiet_descriptors() || lockdown(&settings)) {
+	if (receive_settings(&settings) || offer_network(&settings) || build(&settings) || quiet_descriptors() || lockdown(&settings)) {
 		send_packet(PACKET_FAILED, failure);
 		return 1;
 	}

@@ -71,7 +71,7 @@ static int stage(const struct start *start)
 	return stage_terminals(settings_get(s, "terminals"));
 }
 
-static int drop(const struct start *start)
+int launch_drop(const struct start *start)
 {
 	if (!start->drop)
 		return 0;
@@ -106,7 +106,7 @@ static int place_descriptors(struct start *start)
 	return 0;
 }
 
-static void default_signals(void)
+void launch_default_signals(void)
 {
 	sigset_t none;
 
@@ -147,10 +147,10 @@ int launch_child(struct start *start)
 		return -1;
 	if (setsid() < 0)
 		return fail("setsid");
-	if (stage(start) || place_descriptors(start) || launch_gate(start->settings) || drop(start))
+	if (stage(start) || place_descriptors(start) || launch_gate(start->settings) || launch_drop(start))
 		return -1;
 	if (chdir("/"))
 		return fail("chdir");
-	default_signals();
+	launch_default_signals();
 	return execute_runner(start->settings);
 }

@@ -46,16 +46,20 @@ static int write_all(int fd, const char *bytes, size_t size)
 	return 0;
 }
 
-int launch_record(const char *run_dir, const char *record, pid_t init, pid_t runner)
+int launch_record(const char *run_dir, const char *record, const struct launched *processes)
 {
-	char text[8192], made[4096], final[4096];
+	char text[8192], made[4096], final[4096], network[96] = "";
 	size_t length = strlen(record);
 	int size, fd, failed;
 
 	if (length < 2 || record[length - 1] != '}')
 		return fail("record");
-	size = snprintf(text, sizeof(text), "%.*s,\"pid\":%d,\"pid_start\":%llu,\"runner_pid\":%d,\"runner_start\":%llu}\n",
-			(int)length - 1, record, (int)init, start_time(init), (int)runner, start_time(runner));
+	if (processes->network)
+		snprintf(network, sizeof(network), ",\"network_pid\":%d,\"network_start\":%llu", (int)processes->network,
+			 start_time(processes->network));
+	size = snprintf(text, sizeof(text), "%.*s,\"pid\":%d,\"pid_start\":%llu,\"runner_pid\":%d,\"runner_start\":%llu%s}\n",
+			(int)length - 1, record, (int)processes->init, start_time(processes->init), (int)processes->runner,
+			start_time(processes->runner), network);
 	if (size < 0 || (size_t)size >= sizeof(text))
 		return fail("record");
 	snprintf(made, sizeof(made), "%s/runtime.json.new", run_dir);

@@ -24,6 +24,8 @@ struct launch {
 	int listen_fd;
 	int control[2]; /* index 0: the agent's end; index 1: the child's */
 	int output[2];  /* output of the runner before init is ready: read end, write end */
+	struct start start;
+	struct network network;
 	pid_t runner, init;
 	long deadline; /* monotonic ms */
 	char said[512];
@@ -86,7 +88,7 @@ static int open_channels(struct launch *l)
 
 static int start_runner(struct launch *l)
 {
-	struct start start = {
+	l->start = (struct start){
 		.settings = &l->settings,
 		.listen_fd = l->listen_fd,
 		.control_fd = l->control[1],
@@ -100,8 +102,8 @@ static int start_runner(struct launch *l)
 	if (l->runner < 0)
 		return fail("fork");
 	if (l->runner == 0) {
-		launch_child(&start);
-		dprintf(start.output_fd, "%s\n", failure);
+		launch_child(&l->start);
+		dprintf(l->start.output_fd, "%s\n", failure);
 		_exit(126);
 	}
 	close(l->control[1]);
@@ -120,30 +122,40 @@ static void keep_output(struct launch *l)
 	l->said[strcspn(l->said, "\n")] = '\0';
 }
 
-/* Reads the next packet of init and its sender; 0 when init or the runner has ended. */
-static ssize_t receive(struct launch *l, char *packet, struct ucred *sender)
+/* Reads the next packet of init, its sender, and the descriptor that came with it (else -1); 0 when init or the runner has
+ * ended. */
+static ssize_t receive(struct launch *l, char *packet, struct ucred *sender, int *fd)
 {
 	union {
 		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(struct ucred))];
+		char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec part = { .iov_base = packet, .iov_len = PACKET_MAX - 1 };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1,
 		.msg_control = &control, .msg_controllen = sizeof(control) };
 	ssize_t size = recvmsg(l->control[0], &message, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *header = size > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	int is_known = 0;
 
-	if (!header || header->cmsg_type != SCM_CREDENTIALS)
+	*fd = -1;
+	for (; header; header = CMSG_NXTHDR(&message, header)) {
+		if (header->cmsg_type == SCM_CREDENTIALS) {
+			memcpy(sender, CMSG_DATA(header), sizeof(*sender));
+			is_known = 1;
+		}
+		if (header->cmsg_type == SCM_RIGHTS)
+			memcpy(fd, CMSG_DATA(header), sizeof(*fd));
+	}
+	if (!is_known)
 		return size < 0 ? -1 : 0;
-	memcpy(sender, CMSG_DATA(header), sizeof(*sender));
 	packet[size] = '\0';
 	return size;
 }
 
 /* Returns 1 when a packet or the end is there, 0 to try again, -1 after the deadline or when the server gave up. */
-static int wait_for_packet(struct launch *l)
+static int wait_for(struct launch *l, int fd)
 {
-	struct pollfd control = { .fd = l->control[0], .events = POLLIN };
+	struct pollfd control = { .fd = fd, .events = POLLIN };
 	long left = l->deadline - now_ms();
 	struct timespec most = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
 	sigset_t none;
@@ -161,17 +173,22 @@ static int await_ready(struct launch *l)
 {
 	char packet[PACKET_MAX];
 	struct ucred sender;
-	int there;
+	int there, fd;
 
-	while ((there = wait_for_packet(l)) >= 0) {
+	while ((there = wait_for(l, l->control[0])) >= 0) {
 		if (!there)
 			continue;
-		if (receive(l, packet, &sender) <= 0) {
+		if (receive(l, packet, &sender, &fd) <= 0) {
 			keep_output(l);
 			errno = 0;
 			return fail("%s", l->said[0] ? l->said : "the runner exited without a message");
 		}
 		l->init = sender.pid;
+		if (fd >= 0) {
+			l->network.space = fd;
+			if (launch_network(&l->start, &l->network))
+				return -1;
+		}
 		if (packet[0] == PACKET_FAILED) {
 			errno = 0;
 			return fail("%s", packet + 1);
@@ -184,16 +201,28 @@ static int await_ready(struct launch *l)
 	return -1;
 }
 
+/* The program starts while init builds the root. */
+static int await_network(struct launch *l)
+{
+	int there = 0;
+
+	if (!l->network.pid)
+		return 0;
+	while (there == 0)
+		there = wait_for(l, l->network.ready);
+	return there < 0 ? -1 : launch_network_routes(&l->start, &l->network);
+}
+
 /* The record is written before the agent can answer any host. */
 static int let_go(struct launch *l)
 {
 	const char *run_dir = settings_get(&l->settings, "run_dir");
 	const char *record = settings_get(&l->settings, "record");
-	char go = PACKET_GO;
+	struct launched processes = { .init = l->init, .runner = l->runner, .network = l->network.pid };
 
-	if (launch_record(run_dir, record, l->init, l->runner))
+	if (launch_record(run_dir, record, &processes))
 		return -1;
-	if (send(l->control[0], &go, 1, MSG_NOSIGNAL) != 1)
+	if (packet_send(l->control[0], PACKET_GO, "", l->network.pid ? l->network.end : -1))
 		return fail("start the agent");
 	return 0;
 }
@@ -209,6 +238,8 @@ static void undo(struct launch *l)
 	 * that child waiting for ever; a fork in progress fails when its group is signalled (fork(2)). */
 	if (l->runner > 1 && kill(-l->runner, SIGKILL) < 0)
 		kill(l->runner, SIGKILL);
+	if (l->network.pid > 1)
+		kill(l->network.pid, SIGKILL);
 	close(l->control[0]);
 	for (int i = 0; l->runner > 1 && i < KILL_TRIES; i++) {
 		pid_t ended = waitpid(-1, NULL, WNOHANG);
@@ -240,7 +271,7 @@ int launch(const struct settings *settings, char *answer, size_t size)
 	l.settings = *settings;
 	catch_signals();
 	if (prepare(&l) || cgroup_make(&l.settings) || open_channels(&l) || start_runner(&l) || await_ready(&l) ||
-	    let_go(&l)) {
+	    await_network(&l) || let_go(&l)) {
 		snprintf(answer, size, "%s", failure);
 		undo(&l);
 		return 1;

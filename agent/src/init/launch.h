@@ -12,22 +12,27 @@
 #define CONTROL_FD 4 /* SOCK_SEQPACKET pair between launch and init; closed before any program of the guest runs */
 
 /* Packets on CONTROL_FD. launch → init: the settings, then GO. init → launch: HELLO first, then READY with warnings
- * (one a line) or FAILED with the reason. An init whose launcher dies before GO exits. */
+ * (one a line) or FAILED with the reason. An init whose launcher dies before GO exits. With network=, init sends NETWORK
+ * with a descriptor of its network namespace after HELLO, and gets one with GO that it keeps for its life. */
 #define PACKET_HELLO 'H'
+#define PACKET_NETWORK 'N'
 #define PACKET_READY 'R'
 #define PACKET_FAILED 'F'
 #define PACKET_GO 'G'
 #define PACKET_MAX 2048
 
+/* Sends one, with a descriptor unless that is -1. Returns 0, or -1 with errno. (packet.c) */
+int packet_send(int to, char type, const char *text, int fd);
+
 /* Options of a sandbox's devpts. The kernel has a few thousand terminals in all: without a limit one sandbox could take
  * all of them. */
 #define TERMINALS "newinstance,ptmxmode=0666,mode=0620,max=256"
 
-/* The work of launch's child before it becomes the runner. */
 /* Starts the sandbox that the settings describe. Returns 0, and `answer` holds one warning a line; or 1, and it holds
  * the reason: then only the run folder is left. SIGTERM makes it give up. (launch.c) */
 int launch(const struct settings *settings, char *answer, size_t size);
 
+/* The work of launch's child before it becomes the runner. */
 struct start {
 	const struct settings *settings;
 	int listen_fd, control_fd, output_fd;
@@ -40,6 +45,10 @@ struct start {
  * sandbox's uid, then executes the runner. Returns -1 with `failure` set when a step fails; `output_fd` is then where it
  * can be told. (launch-child.c) */
 int launch_child(struct start *start);
+/* Changes to the sandbox's uid, where it has one. (launch-child.c) */
+int launch_drop(const struct start *start);
+/* Makes all signals as they are for a new program. (launch-child.c) */
+void launch_default_signals(void);
 /* With gate=launcher, for a runner that keeps the network namespace and the descriptors: makes the programs' network and
  * the gate. Needs the rights of root. (launch-gate.c) */
 int launch_gate(const struct settings *s);
@@ -48,9 +57,25 @@ int launch_gate(const struct settings *s);
 int launch_stage_tree(const struct start *start, const char *source, const char *target);
 /* Creates the listening socket <run_dir>/agent.sock, mode 0600; creates run_dir when missing. (launch-socket.c) */
 int launch_socket(const char *run_dir);
+/* The program that connects for a sandbox with a user-mode network. */
+struct network {
+	int space, owner;      /* the network namespace, and the user namespace with rights over it */
+	int end, ready, said;  /* the end of `end` is its end; it writes to the others */
+	pid_t pid;             /* 0: there is none */
+};
+
+/* Starts network=<path of slirp4netns> for the namespace `space`. (launch-network.c) */
+int launch_network(struct start *start, struct network *network);
+/* Once `ready` can be read: makes the routes of the namespace, or fails with what the program wrote. (launch-network.c) */
+int launch_network_routes(const struct start *start, const struct network *network);
+/* The processes of a record. */
+struct launched {
+	pid_t init, runner, network;
+};
+
 /* Writes <run_dir>/runtime.json atomically: `record` with the processes' pids and start times added.
  * (launch-record.c) */
-int launch_record(const char *run_dir, const char *record, pid_t init, pid_t runner);
+int launch_record(const char *run_dir, const char *record, const struct launched *processes);
 
 /* Creates every cgroup= folder and writes every limit=<value>=<file> (limit_try= may fail). (cgroup.c) */
 int cgroup_make(const struct settings *s);

@@ -29,7 +29,7 @@ function namespaces({ network, id, isPool, gate }: Blueprint): string[] {
     isPool ? [] : ['--unshare-user'],
     ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     // The launcher makes the networks of a gate.
-    network === 'none' && !gate ? ['--unshare-net'] : [],
+    network !== 'host' && !gate ? ['--unshare-net'] : [],
     isPool ? [] : user,
     ['--hostname', id],
   ].flat();

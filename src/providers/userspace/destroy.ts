@@ -57,17 +57,30 @@ async function endProcesses(
   if (!record) return endUnrecorded(state, name, signal);
   if (record.boot_id !== state.host.bootId) return;
   const first = { pid: record.pid, start: record.pid_start };
-  const runner = { pid: record.runner_pid, start: record.runner_start };
+  const others = othersOf(record);
   if (record.mark !== undefined) await askToEnd(state, first, signal);
-  // Process 1 takes its namespace with it; the runner ends by itself after waiting for it, unless it is stopped: a stopped
-  // tracer also keeps its traced processes from ending.
+  // Process 1 takes its namespace with it; the others end by themselves after it, unless they are stopped: a stopped tracer also
+  // keeps its traced processes from ending.
   await killProcess(first);
   const stopped = state.clock.monotonic() + RUNNER_PATIENCE_MS;
   const hasEnded = async () => {
-    if (state.clock.monotonic() > stopped) await killProcess(runner);
-    return !(await isAlive(first)) && !(await isAlive(runner));
+    if (state.clock.monotonic() > stopped) await Promise.all(others.map((each) => killProcess(each)));
+    const alive = await Promise.all([first, ...others].map(isAlive));
+    return !alive.includes(true);
   };
   await pollUntil(state.clock, hasEnded, signal);
+}
+
+/** The runner, and what connects for the sandbox. */
+function othersOf({
+  runner_pid,
+  runner_start,
+  network_pid,
+  network_start,
+}: RuntimeRecord): ProcessIdentity[] {
+  const runner = { pid: runner_pid, start: runner_start };
+  if (network_pid === undefined || network_start === undefined) return [runner];
+  return [runner, { pid: network_pid, start: network_start }];
 }
 
 /** Under a tracer the agent ends its descendants, and then itself, when it gets the chance. */

@@ -6,6 +6,7 @@ import { canChooseUser } from './image-user.ts';
 import { memoryFor, missingLimits } from './limits.ts';
 import type { PlannedOrder } from './order.ts';
 import { isWithoutNames, NO_NAMES, type ResolverWish } from './resolver.ts';
+import { NO_SERVERS } from './user-network.ts';
 
 interface HostFacts {
   /** The cgroups that this host gives. */
@@ -33,6 +34,7 @@ export function differences(
   if (image.rootfs && runner.name === 'bwrap')
     warnings.push('The image is read-only: bubblewrap does not support an overlay.');
   if (isWithoutNames(resolver)) warnings.push(NO_NAMES);
+  if (resolver.userNetwork?.servers.length === 0) warnings.push(NO_SERVERS);
   const isOtherUser = config.user !== 'sandbox' && image.stored !== undefined;
   if (isOtherUser && !canChooseUser({ image, runner: runner.name }))
     warnings.push(

@@ -14,6 +14,7 @@ import { prootArguments, prootSettings } from './proot.ts';
 import type { RecordDraft } from './record.ts';
 import type { UserspaceState } from './state.ts';
 import { rootSettings, unshareArguments } from './unshare.ts';
+import { networkSettings } from './user-network.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -64,6 +65,7 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ...words.args.map((arg): Setting => ['arg', arg]),
     ...words.settings,
     ...(blueprint.gate ? [['gate', blueprint.gate.maker] as Setting] : []),
+    ...(blueprint.userNetwork ? networkSettings(blueprint.userNetwork) : []),
     ...limits(order, state.config.max_disk_mb),
     ...(order.lifeMs === undefined ? [] : [['life_ms', `${order.lifeMs}`] as Setting]),
     // Users of a pool get their own folder with each command.

@@ -15,19 +15,23 @@ import { differences } from './differences.ts';
 import { resolverPath } from './etc.ts';
 import { imageEnvironment } from './image-environment.ts';
 import type { SandboxUser } from './image-user.ts';
+import { keptFile } from './kept-file.ts';
 import { memoryFor } from './limits.ts';
 import type { PlannedOrder, Runner } from './order.ts';
-import { addedResolver, type ResolverWish, resolverCovers } from './resolver.ts';
+import { addedResolver, hostResolver, type ResolverWish, resolverCovers } from './resolver.ts';
 import { type Bind, movedView, type RootfsView } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';
 import { trustCovers } from './trust.ts';
+import { findUserNetwork, resolverText, type UserNetwork } from './user-network.ts';
 
 export interface Blueprint {
   /** runtime_id. */
   name: string;
   id: string;
   view: RootfsView;
-  network: 'none' | 'host';
+  network: UserspaceConfig['network'];
+  /** Present if `network` is user. */
+  userNetwork?: UserNetwork;
   /** Path of svc-agent and of the workspace on disk as the runner can reach them. */
   agent: string;
   workspace?: string;
@@ -97,13 +101,13 @@ export async function planSandbox(
   const { agent, cgroups } = await state.prepare();
   const name = runtimeName(spec);
   const wish = await resolverWish(state, order);
-  const { view, network } = wish;
+  const { view, network, userNetwork } = wish;
   const memory_mb = memoryFor(state.config, spec);
   const sources = { 'svc-agent': agent, ...(claims.workspace ? { workspace: claims.workspace } : {}) };
   const isStaged = claims.slot !== undefined;
   const reach = (part: string, path: string) =>
     isStaged ? join(runFolder(state.folders, name), part) : path;
-  const resolver = await addedResolver(wish);
+  const resolver = addedResolver(wish);
   const blueprint: Blueprint = {
     name,
     id: spec.id,
@@ -112,6 +116,7 @@ export async function planSandbox(
     user: order.user,
     ...(image.stored && { isTree: true as const }),
     network,
+    ...(userNetwork && { userNetwork }),
     ...(spec.gate && { gate: { maker: gateMaker(runner), resolver: resolverPath(state.folders) } }),
     covers: await coversOf(state, spec, wish),
     ...(resolver !== undefined && { resolver }),
@@ -144,7 +149,7 @@ export async function planSandbox(
 }
 
 async function coversOf(state: UserspaceState, { trust }: RuntimeSpec, wish: ResolverWish): Promise<Bind[]> {
-  const resolver = await resolverCovers(wish);
+  const resolver = resolverCovers(wish);
   return trust === undefined
     ? resolver
     : [...resolver, ...(await state.slowly(() => trustCovers(state, wish.view, trust)))];
@@ -156,7 +161,12 @@ export async function resolverWish(
   { runner, spec, image }: PlannedOrder,
 ): Promise<ResolverWish> {
   const network = runner.name === 'proot' ? 'host' : networkOf(state, spec);
-  return { runner, spec, network, view: await state.view(image.rootfs, network) };
+  const view = await state.view(image.rootfs, network);
+  if (network === 'none') return { runner, spec, network, view };
+  if (network === 'host') return { runner, spec, network, view, source: await hostResolver() };
+  const userNetwork = await findUserNetwork(state);
+  const source = await keptFile(state, 'resolv.conf', resolverText(userNetwork));
+  return { runner, spec, network, view, source, userNetwork };
 }
 
 /** bubblewrap leaves init no right over the network that it makes. */
@@ -165,8 +175,8 @@ const gateMaker = ({ name }: Runner) => (name === 'bwrap' ? 'launcher' : 'init')
 const IGNORED_OWNERS =
   'Commands run as root of the image: calls that change owners and users report success and change nothing.';
 
-function networkOf(state: UserspaceState, spec: RuntimeSpec): 'none' | 'host' {
-  return spec.network === 'default' && state.config.network === 'host' ? 'host' : 'none';
+function networkOf({ config }: UserspaceState, spec: RuntimeSpec): UserspaceConfig['network'] {
+  return spec.network === 'default' && !spec.gate ? config.network : 'none';
 }
 
 /** Half of the memory for /workspace, a quarter for /tmp and for /dev/shm each; none above max_disk_mb. */

@@ -10,6 +10,7 @@ import type { ProbeReport } from '../provider.ts';
 import { missingLimits } from './limits.ts';
 import type { RunnerChoice } from './runner.ts';
 import type { UserspaceState } from './state.ts';
+import { findUserNetwork, NO_SERVERS } from './user-network.ts';
 
 /** As PATH has them inside. */
 const PROGRAM_FOLDERS = ['usr/local/sbin', 'usr/local/bin', 'usr/sbin', 'usr/bin', 'sbin', 'bin'];
@@ -27,6 +28,7 @@ export async function probeUserspace(
     const findings = [
       { name: 'runner', ok: true, message: `${runner.name} works.` },
       limitsFinding(cgroups),
+      ...(state.config.network === 'user' ? [await networkFinding(state)] : []),
       ...languages,
     ];
     const missing = languages.filter(({ ok }) => !ok);
@@ -54,6 +56,14 @@ function limitsFinding({ folders }: CgroupHost): Finding {
       ? `cgroups bound ${[...folders.keys()].join(', ')}.`
       : `${missing.join(' ')} Delegate a cgroup to the service.`;
   return { name: 'limits', ok: missing.length === 0, message };
+}
+
+/** The trial of the runner had a network. */
+async function networkFinding(state: UserspaceState): Promise<Finding> {
+  const { program, servers } = await findUserNetwork(state);
+  if (servers.length === 0) return { name: 'network', ok: false, message: NO_SERVERS };
+  const message = `${program} connects for sandboxes; name servers: ${servers.join(', ')}.`;
+  return { name: 'network', ok: true, message };
 }
 
 /** The `languages` are required like the runner: the operator has promised them to users. */

@@ -19,13 +19,18 @@ export interface RuntimeRecord extends RecordDraft {
   /** The runner that waits for process 1, outside of the sandbox. */
   runner_pid: number;
   runner_start: number;
+  /** What connects for it, where it has a user-mode network. It ends with process 1. */
+  network_pid?: number;
+  network_start?: number;
 }
 
+/** Only a sandbox with a user-mode network has them. */
+const MAYBE = ['network_pid', 'network_start'];
 const COUNTS = ['pid', 'pid_start', 'runner_pid', 'runner_start'];
 
 /** See readLocalRecord. */
 export async function readRecord(folder: string): Promise<RuntimeRecord | undefined> {
-  const record = await readLocalRecord<RuntimeRecord>(folder, { counts: COUNTS, maybe: [] });
+  const record = await readLocalRecord<RuntimeRecord>(folder, { counts: COUNTS, maybe: MAYBE });
   const { cgroups, tree } = record ?? {};
   return cgroups && (tree === undefined || typeof tree === 'string') ? record : undefined;
 }

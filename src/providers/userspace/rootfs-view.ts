@@ -2,6 +2,7 @@
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SlowFolders } from '../../host/slow-folders.ts';
+import type { UserspaceConfig } from '../../schema/config.ts';
 import { UnusableFolder } from '../local/instance-folders.ts';
 import { hostParts } from './etc.ts';
 
@@ -30,7 +31,7 @@ const OWN = ['proc', 'dev', 'tmp', 'workspace', 'sys', '.svc'];
 const USR_LINKS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
 
 /** /usr and what makes it run. `etc`: the folder of etc.ts. */
-export async function hostView(etc: string, network: 'none' | 'host'): Promise<RootfsView> {
+export async function hostView(etc: string, network: UserspaceConfig['network']): Promise<RootfsView> {
   const view: RootfsView = {
     binds: [{ target: '/usr', source: '/usr' }],
     // Programs for E2B have their home there (docs/e2b.md).

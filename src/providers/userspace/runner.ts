@@ -17,6 +17,7 @@ import { clear } from './destroy.ts';
 import { chooseImage } from './image.ts';
 import type { Runner } from './order.ts';
 import type { UserspaceState } from './state.ts';
+import { findUserNetwork } from './user-network.ts';
 
 export interface RunnerChoice {
   /** The working runner. Throws `provider_error` naming what is wrong with each. Shared by concurrent callers. */
@@ -91,6 +92,7 @@ async function firstThatWorks(
   more: Pick<RuntimeSpec, 'gate'> = {},
 ): Promise<Runner> {
   const reasons: string[] = [];
+  if (state.config.network === 'user') await findUserNetwork(state);
   for (const name of names) {
     end.throwIfAborted();
     const path = await find(state, name);

@@ -18,9 +18,9 @@ import { sweepSlots } from '../local/uid-slots.ts';
 import { runtimeOf } from '../local/use-names.ts';
 import type { ImageSource } from '../provider.ts';
 import { makeEtc } from './etc.ts';
+import { forgetKeptFiles } from './kept-file.ts';
 import { type Launcher, openLauncher } from './launcher.ts';
 import { hostView, imageView, type RootfsView } from './rootfs-view.ts';
-import { forgetTrust } from './trust.ts';
 
 export interface UserspaceDeps extends LocalDeps<UserspaceConfig> {
   imageStore: Pick<Config['images'], 'path'>;
@@ -44,7 +44,7 @@ export interface UserspaceState extends UserspaceDeps {
   /** Removes the folder that `prepare` created when no runtime is in it; folders of a service beside us stay. */
   leave(): Promise<void>;
   /** The view of `rootfs`, or of the host. Read again after a few seconds, and after `forgetViews`: folders change. */
-  view(rootfs: string | undefined, network: 'none' | 'host'): Promise<RootfsView>;
+  view(rootfs: string | undefined, network: UserspaceConfig['network']): Promise<RootfsView>;
   forgetViews(): void;
   /** For every call on rootfs folders and `workspace_base`. */
   slowly: SlowFolders;
@@ -103,7 +103,7 @@ async function prepareOnce(deps: UserspaceDeps, folders: InstanceFolders): Promi
   const agent = await findAgent(deps.packageRoot, process.arch);
   await makeInstanceFolders(folders, deps.host.uid);
   await makeEtc(join(folders.instance, 'etc'));
-  await forgetTrust(folders);
+  await forgetKeptFiles(folders);
   const live = new Set(await runtimeNames(folders));
   await sweepSlots(folders, (name) => !live.has(name));
   await sweepUses(deps.imageStore.path, (user) => {
@@ -117,7 +117,7 @@ async function prepareOnce(deps: UserspaceDeps, folders: InstanceFolders): Promi
 async function removeInstanceFolders(folders: InstanceFolders): Promise<void> {
   const names = await runtimeNames(folders).catch(() => undefined);
   if (names?.length !== 0) return;
-  await forgetTrust(folders).catch(() => undefined);
+  await forgetKeptFiles(folders).catch(() => undefined);
   await rm(join(folders.instance, 'etc'), { recursive: true, force: true }).catch(() => undefined);
   await rmdir(folders.instance).catch(() => undefined);
 }

@@ -1,23 +1,13 @@
-// Files by which programs of a sandbox trust an authority. Each is written once for its content, and shown to sandboxes read-only.
-import { createHash } from 'node:crypto';
-import { lstat, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+// Files by which programs of a sandbox trust an authority. Sandboxes see them read-only.
+import { lstat, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { SYSTEM_ROOTS, TRUST_ALL, TRUST_ALONE, TRUST_FOLDER } from '../../domain/egress/trust.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Random } from '../../domain/ports.ts';
-import { makeFolders } from '../../host/make-folders.ts';
-import type { InstanceFolders } from '../local/instance-folders.ts';
+import { keptFile, type Place } from './kept-file.ts';
 import type { Bind, RootfsView } from './rootfs-view.ts';
 
 const MOST_BYTES = 2 * 1024 * 1024;
-
-interface Place {
-  folders: Pick<InstanceFolders, 'instance'>;
-  random: Random;
-}
-
-const folderOf = ({ instance }: Pick<InstanceFolders, 'instance'>) => join(instance, 'trust');
 
 /** What shows `certificate` to programs of the view. Throws `provider_error` for an image in whose folders links lead elsewhere. */
 export async function trustCovers(
@@ -29,7 +19,10 @@ export async function trustCovers(
   if (view.overlay !== undefined) await refuseLink(join(root, TRUST_FOLDER));
   const found = await Promise.all(SYSTEM_ROOTS.map((path) => systemRoots(root, path)));
   const text = found.find((each) => each !== undefined)?.text ?? `${rootCertificates.join('\n')}\n`;
-  const [alone, all] = [await kept(place, certificate), await kept(place, text + certificate)];
+  const [alone, all] = [
+    await keptFile(place, 'pem', certificate),
+    await keptFile(place, 'pem', text + certificate),
+  ];
   const own = found.flatMap((each) => (each?.isPlain ? [each.path] : []));
   return [
     { target: TRUST_ALONE, source: alone },
@@ -60,18 +53,3 @@ async function refuseLink(path: string): Promise<void> {
       remedy: 'Use another image, or spawn without egress credentials.',
     });
 }
-
-/** The path of a file with this content. Idempotent. */
-async function kept({ folders, random }: Place, text: string): Promise<string> {
-  const path = join(folderOf(folders), `${createHash('sha256').update(text).digest('hex').slice(0, 32)}.pem`);
-  if (await lstat(path).catch(() => undefined)) return path;
-  await makeFolders(folderOf(folders), 0o711);
-  const part = `${path}.${random.bytes(8).toString('hex')}`;
-  await writeFile(part, text, { mode: 0o644 });
-  await rename(part, path);
-  return path;
-}
-
-/** Running sandboxes keep the files that they have. */
-export const forgetTrust = (folders: Pick<InstanceFolders, 'instance'>): Promise<void> =>
-  rm(folderOf(folders), { recursive: true, force: true });

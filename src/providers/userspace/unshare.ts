@@ -11,7 +11,7 @@ export function unshareArguments({ network, agent, name, isPool }: Blueprint): s
     isPool ? [] : ['--user', '--map-root-user'],
     ['--mount', '--propagation', 'unchanged'],
     ['--pid', '--fork', '--ipc', '--uts', '--cgroup'],
-    network === 'none' ? ['--net'] : [],
+    network === 'host' ? [] : ['--net'],
     ['--', agent, 'init', name],
   ].flat();
 }

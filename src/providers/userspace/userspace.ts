@@ -32,7 +32,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
   return {
     kind: 'userspace',
     capabilities: capabilitiesOf(state),
-    hasNetwork: deps.config.network === 'host' || deps.config.runner === 'proot',
+    hasNetwork: deps.config.network !== 'none' || deps.config.runner === 'proot',
     hasEgress: deps.config.runner !== 'proot',
     ...(deps.config.runner !== 'proot' && { gateRefusal: () => runners.gateRefusal() }),
     // Users of a pool are its tenants.
@@ -97,6 +97,12 @@ const NOTHING: Isolation = {
   user: 'none',
 };
 
+const NETWORKS: Readonly<Record<UserspaceConfig['network'], string>> = {
+  none: 'network_namespace: own loopback only',
+  user: 'network_namespace: all public IPv4 addresses by slirp4netns, and name servers; not this machine',
+  host: 'none: shares the host network',
+};
+
 const INSIDE: Readonly<Record<UserspaceConfig['user'], string>> = {
   sandbox: '',
   image: "; inside images the image's user, which may be uid 0",
@@ -110,8 +116,7 @@ function isolationOf(state: UserspaceState): Isolation {
   return {
     filesystem: 'mount_namespace: own root, host programs read-only',
     process: `pid_namespace: ${bounds?.has('pids') ? `at most ${MAX_PROCESSES} by cgroup` : `at most ${MAX_PROCESSES} per user`}, no capabilities, system call denylist`,
-    network:
-      config.network === 'none' ? 'network_namespace: own loopback only' : 'none: shares the host network',
+    network: NETWORKS[config.network],
     memory: bounds?.has('memory')
       ? 'cgroup: hard limit for all processes'
       : 'per_process: each process is limited, the sum is not',
@@ -131,5 +136,5 @@ function isolationOf(state: UserspaceState): Isolation {
 function capabilitiesOf({ config }: UserspaceState): readonly Capability[] {
   const always: Capability[] = ['exec', 'stream', 'pty', 'detach', 'files', 'console'];
   if (config.runner === 'proot') return always;
-  return config.network === 'none' ? [...always, 'network_none', 'connect'] : [...always, 'network_none'];
+  return config.network === 'host' ? [...always, 'network_none'] : [...always, 'network_none', 'connect'];
 }

@@ -155,7 +155,6 @@ context.load_cert_chain(options["cert"], options["key"])
 web(443, context)
 lines = LineServer(("::", 2222), Lines)
 threading.Thread(target=lines.serve_forever, daemon=True).start()
-if options["names"]:
-    threading.Thread(target=names, daemon=True).start()
+threading.Thread(target=names, daemon=True).start()
 print("ready", flush=True)
 threading.Event().wait()

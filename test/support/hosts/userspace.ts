@@ -66,6 +66,7 @@ function standard(home: string): UserspaceConfig {
     workspace: 'memory',
     workspace_base: join(home, 'workspaces'),
     network: 'none',
+    name_servers: [],
     user: 'sandbox',
     languages: [],
     max_sandboxes: 0,

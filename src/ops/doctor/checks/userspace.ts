@@ -15,6 +15,12 @@ const SYSCTLS: readonly { name: string; refuses: string; rootToo?: true }[] = [
 ];
 
 const finding = findingsOf(KIND);
+const userNetwork = finding(
+  'network',
+  'User-mode network',
+  'Install slirp4netns, set providers.userspace.name_servers, or set providers.userspace.network to none.',
+  { isLimit: true },
+);
 
 export const USERSPACE = providerGroup(KIND, [
   { name: 'namespaces', title: 'Namespaces', look: namespaces },
@@ -29,6 +35,7 @@ export const USERSPACE = providerGroup(KIND, [
     'Run the service as root, or delegate a control group with Delegate=yes in the systemd unit.',
     { isLimit: true },
   ),
+  { name: 'network', title: 'User-mode network', deadlineMs: PROBE_DEADLINE_MS, look: network },
   vulnerabilityCheck({ kind: KIND, programs: ['bwrap'] }),
   { name: 'languages', title: 'Interpreters', deadlineMs: PROBE_DEADLINE_MS, look: languages },
 ]);
@@ -49,6 +56,12 @@ async function namespaces(context: CheckContext): Promise<Finding> {
       );
   }
   return pass('This user can create namespaces.');
+}
+
+async function network(context: CheckContext, signal: AbortSignal): Promise<Finding> {
+  if (context.config.providers.userspace.network !== 'user')
+    return skip('providers.userspace.network is not user.');
+  return userNetwork.look(context, signal);
 }
 
 async function languages(context: CheckContext, signal: AbortSignal): Promise<Finding> {

@@ -55,4 +55,17 @@ export const USERSPACE_RULES = rulesOf('userspace', [
     check: ({ config: { pool, providers } }) =>
       findingIf(pool.enabled && providers.userspace.enabled && providers.userspace.user !== 'sandbox'),
   },
+  {
+    id: 'SVC705',
+    key: 'providers.userspace.network',
+    title: 'Sandboxes without an egress policy reach all public addresses.',
+    why: 'Programs can send anything anywhere, and receive commands from there. No name decides, and nothing is logged.',
+    remedy:
+      'Set providers.userspace.network to none, and allow what sandboxes need with egress.default_policy (docs/network.md).',
+    example: 'providers:\n  userspace:\n    network: none\n',
+    level: 'warning',
+    production: 'warning',
+    check: ({ config: { providers } }) =>
+      findingIf(providers.userspace.enabled && providers.userspace.network === 'user'),
+  },
 ]);
