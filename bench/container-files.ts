@@ -28,9 +28,9 @@ export function filePairs(world: ContainerWorld): Pair[] {
     await filled;
     return read();
   };
-  const readBeside = async (id: string) => {
-    await putTo(id, BESIDE);
-    return getFrom(id, BESIDE);
+  const readAgain = async (id: string | undefined) => {
+    if (id !== undefined) await putTo(id, BESIDE);
+    return id === undefined ? ourGet() : getFrom(id, BESIDE);
   };
   const streamIn = () => clocked(() => execStream(world, `cat >${PLACE}`, content), 0);
   const streamOut = () => clocked(() => execStream(world, `cat ${PLACE}`));
@@ -42,7 +42,7 @@ export function filePairs(world: ContainerWorld): Pair[] {
       ...row,
       ours: ourPut,
       baseline: put,
-      floor: () => besideContainers(world, (id) => putTo(id, BESIDE), GOES),
+      floor: () => besideContainers(world, (id) => (id === undefined ? ourPut() : putTo(id, BESIDE)), GOES),
       limit: () => whereTimeGoes(world.pid, ourPut, streamIn),
     },
     {
@@ -51,7 +51,7 @@ export function filePairs(world: ContainerWorld): Pair[] {
       ...row,
       ours: () => afterFill(ourGet),
       baseline: () => afterFill(get),
-      floor: () => besideContainers(world, readBeside, GOES),
+      floor: () => besideContainers(world, readAgain, GOES),
       limit: () => whereTimeGoes(world.pid, ourGet, streamOut),
     },
   ];

@@ -20,7 +20,7 @@ import type { Pair } from './row.ts';
 
 const LIVE = 100_000;
 const DUE = 1000;
-const IDLE_MS = 5000;
+const IDLE_MS = 2000;
 /** A look is over within this. */
 const LOOK_MS = 200;
 const LOOKS_EVERY_MS = 60_000;
@@ -41,8 +41,8 @@ export function withReaper(root: string, work: (pairs: Pair[]) => Promise<void>)
           name: `the reaper's share of a processor, ${LIVE} live and none due`,
           unit: '%',
           target: 0.1,
-          pairs: 5,
-          warmUps: 1,
+          pairs: 13,
+          warmUps: 2,
           ours: () => idleShare(reaper),
         },
         {

@@ -44,11 +44,10 @@ export interface Pair {
   unit?: 'ms' | 'MB' | 'KB' | '%';
   /** What keeps it from its bar, in a sentence: asked for where it misses, so that it can be measured then. */
   limit?: () => string | Promise<string>;
-  /**
-   * Asked for where the ratio misses: the ms that the same call takes without what the row measures. Ours passes if it takes at most a
-   * tenth more.
-   */
-  floor?: () => Promise<{ ms: number; what: string }>;
+  /** Asked for where the ratio misses. Ours passes if it takes at most a tenth more than its floor. */
+  floor?: () => Promise<Floor>;
+  /** Waited before each side, in ms, where the other one leaves work to others that it does not wait for. */
+  rest?: number;
   /** At most: a row ends after half a minute, unless it has a handful only by then. */
   pairs: number;
   /** 5 unless given. */
@@ -56,6 +55,13 @@ export interface Pair {
   /** Each does its thing once and gives the ms, or other units, that it counts. */
   ours(): Promise<number>;
   baseline?(): Promise<number>;
+}
+
+/** What the same call takes without what the row measures, and ours in turn with it; medians in ms. */
+export interface Floor {
+  ms: number;
+  ours: number;
+  what: string;
 }
 
 /** Keeps a complete table within half an hour. */
@@ -74,7 +80,7 @@ export async function measurePair(pair: Pair, next: () => number, signal?: Abort
   const ours = figures(samples.ours);
   const within = measure <= pair.target;
   const floor = within ? undefined : await pair.floor?.();
-  const pass = within || (floor !== undefined && ours.p50 <= MOST_OVER_FLOOR * floor.ms);
+  const pass = within || (floor !== undefined && floor.ours <= MOST_OVER_FLOOR * floor.ms);
   const limits = [floor && floorText(floor), pass ? undefined : await pair.limit?.()].filter(Boolean);
   return {
     id: pair.id,
@@ -90,8 +96,8 @@ export async function measurePair(pair: Pair, next: () => number, signal?: Abort
   };
 }
 
-function floorText({ ms, what }: { ms: number; what: string }): string {
-  return `${what} takes ${ms.toFixed(1)} ms`;
+function floorText({ ms, ours, what }: Floor): string {
+  return `${what} takes ${ms.toFixed(1)} ms, and ours in turn with it ${ours.toFixed(1)} ms`;
 }
 
 interface Samples {
@@ -104,11 +110,16 @@ async function sampled(pair: Pair, signal: AbortSignal | undefined): Promise<Sam
   const end = performance.now() + LONGEST_MS;
   for (let n = 0; n < pair.pairs && (n < LEAST_PAIRS || performance.now() < end); n += 1) {
     signal?.throwIfAborted();
+    await rest(pair);
     samples.ours.push(await pair.ours());
-    if (pair.baseline) samples.baseline.push(await pair.baseline());
+    if (!pair.baseline) continue;
+    await rest(pair);
+    samples.baseline.push(await pair.baseline());
   }
   return samples;
 }
+
+const rest = async ({ rest: ms }: Pair) => ms && new Promise((resolve) => setTimeout(resolve, ms));
 
 function verdict(
   { baseline, judged = baseline ? 'ratio' : 'figure' }: Pair,

@@ -6,6 +6,8 @@ import type { Pair } from './row.ts';
 import { medianOf } from './stats.ts';
 
 const COMMAND = 'echo ok';
+/** The kernel takes namespaces down after their last process has ended. */
+const NAMESPACES_REST_MS = 20;
 
 /** The pairs for one runner. The server behind `client` runs with that runner; `live` is a running sandbox of it. */
 export function userspacePairs(runner: Runner, client: Client, live: string): Pair[] {
@@ -24,6 +26,7 @@ export function userspacePairs(runner: Runner, client: Client, live: string): Pa
       name: `exec in a live userspace sandbox, ${runner}`,
       target: 0.5,
       pairs: 300,
+      rest: NAMESPACES_REST_MS,
       ours: () => execOnce(client, live),
       baseline: () => rawRun(runner, COMMAND),
       limit: () => partsOfExec(client, live),

@@ -6,6 +6,7 @@ import type { Timer } from '../domain/ports.ts';
 import type { EventReader } from '../events/feed.ts';
 import type { Event } from '../schema/event.ts';
 import { PushAnswer, type PushTools } from './answer.ts';
+import { writeShared } from './shared-chunk.ts';
 
 const MOST_BEHIND = 256 * 1024;
 const KEEPALIVE_MS = 15_000;
@@ -69,7 +70,7 @@ class EventStream implements EventReader {
 
   take(events: readonly Event[]): void {
     if (this.#response.writableLength > MOST_BEHIND) this.#drop();
-    else if (!this.#response.writableEnded) this.#response.write(blockOf(events));
+    else if (!this.#response.writableEnded) writeShared(this.#response, blockOf(events));
   }
 
   async #run(): Promise<void> {

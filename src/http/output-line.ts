@@ -1,5 +1,5 @@
 // Output in JSON, as an NDJSON line or as part of a text, from bytes to bytes: what JSON.stringify makes of the same text, four times as fast, since no
-// string is made. Four bytes are looked at together; most need no escape.
+// string is made. Eight bytes are looked at together; most need no escape.
 
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
@@ -46,18 +46,21 @@ export function escapedText(text: Buffer): Buffer {
 /** Answers where it ends. */
 function escapeInto({ bytes, view }: Target, begin: number, text: Buffer): number {
   const source = new DataView(text.buffer, text.byteOffset, text.length);
-  const lastFour = text.length - 4;
+  const lastEight = text.length - 8;
   let at = begin;
   let from = 0;
-  while (from <= lastFour) {
+  while (from <= lastEight) {
     const four = source.getInt32(from, true);
+    const next = source.getInt32(from + 4, true);
     view.setInt32(at, four, true);
+    view.setInt32(at + 4, next, true);
     const found = signsIn(four);
-    if (found === 0) {
-      at += 4;
-      from += 4;
+    const later = signsIn(next);
+    if ((found | later) === 0) {
+      at += 8;
+      from += 8;
     } else {
-      const plain = (31 - Math.clz32(found & -found)) >> 3;
+      const plain = found === 0 ? 4 + plainBytes(later) : plainBytes(found);
       from += plain;
       at = escaped(bytes, at + plain, text[from++] as number);
     }
@@ -65,6 +68,9 @@ function escapeInto({ bytes, view }: Target, begin: number, text: Buffer): numbe
   for (; from < text.length; from++) at = escaped(bytes, at, text[from] as number);
   return at;
 }
+
+/** Bytes before the first that `signsIn` has found. */
+const plainBytes = (found: number) => (31 - Math.clz32(found & -found)) >> 3;
 
 /**
  * 0 when none of four bytes is below 0x20, a quote or a backslash; others than ASCII are above. Else the lowest bit says

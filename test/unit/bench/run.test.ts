@@ -31,7 +31,7 @@ function group(
             pairs: 3,
             warmUps: 0,
             ...(limit !== undefined && { limit: () => limit }),
-            ...(floor !== undefined && { floor: async () => ({ ms: floor, what: 'the rest' }) }),
+            ...(floor !== undefined && { floor: async () => ({ ms: floor, ours, what: 'the rest' }) }),
           },
           ours: async () => ours,
           baseline: async () => 1,
@@ -100,8 +100,8 @@ it('passes a row at its floor, and says so', async () => {
   ];
   const { rows } = await bench({ root: '/', groups });
   expect(rows.map(({ pass, limit }) => [pass, limit])).toEqual([
-    [true, 'the rest takes 2.8 ms'],
-    [false, 'the rest takes 2.6 ms; more.'],
+    [true, 'the rest takes 2.8 ms, and ours in turn with it 3.0 ms'],
+    [false, 'the rest takes 2.6 ms, and ours in turn with it 3.0 ms; more.'],
   ]);
 });
 
