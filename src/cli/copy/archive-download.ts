@@ -14,6 +14,8 @@ export interface SandboxFolder {
   path: string;
 }
 
+/** Up to this size, a file is written when all of it is here. */
+const SMALL = 64 * 1024;
 /** From this size on, the free space here is checked before a file. */
 const LARGE = 1024 * 1024;
 
@@ -75,13 +77,20 @@ async function place(
     }
   };
   try {
-    const open = async () => Readable.from(metered(), { objectMode: false });
-    await target.file({ ...entry, mtime }, open, NEVER);
+    const file = { ...entry, mtime };
+    if (size <= SMALL && target.small) await target.small(file, await whole(metered()));
+    else await target.file(file, async () => Readable.from(metered(), { objectMode: false }), NEVER);
     tally.files += 1;
   } catch (error) {
     moved(-counted);
     throw error;
   }
+}
+
+async function whole(content: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of content) parts.push(part);
+  return Buffer.concat(parts);
 }
 
 /** The archive itself ends with the signal. */

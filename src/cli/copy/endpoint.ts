@@ -33,6 +33,8 @@ export interface Target {
   folder(at: string, mode: number | undefined): Promise<void>;
   /** Writes the file completely or not at all. `open` returns the content from its start each time. */
   file(file: FileEntry, open: () => Promise<Readable>, signal: AbortSignal): Promise<void>;
+  /** As `file`, for a small one whose content is here; absent where it gains nothing. */
+  small?(file: FileEntry, content: Buffer): Promise<void>;
   /** Called after all files. Returns the reason if it skips the link. */
   link(at: string, to: string): Promise<string | undefined>;
   /** Called once, last: sets modes of folders, which had to be writable until then. */

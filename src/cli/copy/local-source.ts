@@ -1,7 +1,17 @@
 // Local files as the source of a copy. The named path may be a link. Links below it are copied as links and never followed: in
 // an untrusted folder they could point at this user's secrets.
-import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  type Stats,
+} from 'node:fs';
+import { open, readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
@@ -30,17 +40,18 @@ async function* below(root: string, folder: string): AsyncGenerator<Entry> {
   if (!names) return yield { at: folder, type: 'unreadable', reason: 'the folder cannot be read' };
   for (const name of names.sort()) {
     const at = folder === '' ? name : `${folder}/${name}`;
-    const entry = await look(root, at);
+    const entry = look(root, at);
     yield entry;
     if (entry.type === 'dir') yield* below(root, at);
   }
 }
 
-async function look(root: string, at: string): Promise<Entry> {
+/** Synchronous, as all that is done for each of many files: waiting for it would take longer than the work. */
+function look(root: string, at: string): Entry {
   const path = join(root, at);
   try {
-    const facts = await lstat(path);
-    if (facts.isSymbolicLink()) return { at, type: 'symlink', target: await readlink(path) };
+    const facts = lstatSync(path);
+    if (facts.isSymbolicLink()) return { at, type: 'symlink', target: readlinkSync(path) };
     return entryOf(at, facts);
   } catch {
     return { at, type: 'unreadable', reason: 'it cannot be looked at' };
@@ -91,7 +102,6 @@ async function* openedItem(path: string, entry: FileEntry): AsyncGenerator<Item>
 
 const unreadable = ({ at }: FileEntry): Entry => ({ at, type: 'unreadable', reason: 'it cannot be read' });
 
-/** Synchronous: for a thousand small files, waiting for each call would take most of the time. */
 function openNow(path: string, { at }: FileEntry): { fd: number; facts: Stats } | undefined {
   const noFollow = at === '' ? 0 : constants.O_NOFOLLOW;
   let fd: number | undefined;
