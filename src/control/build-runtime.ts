@@ -243,7 +243,15 @@ export function buildRuntime(deps: ControlDeps, foundation: Foundation) {
   });
   const access = new SandboxAccess({ sandboxes, find, runtimes, sessions, liveness });
   const probes = new Probes({ providers, publisher, clock, logger });
-  const remoteStatus = new RemoteStatus({ sandboxes, runtimes, destroyer, liveness, clock, logger });
+  const remoteStatus = new RemoteStatus({
+    sandboxes,
+    runtimes,
+    destroyer,
+    liveness,
+    publisher,
+    clock,
+    logger,
+  });
   const reaper = new Reaper({ sandboxes, destroyer, roles, clock, logger });
   return {
     usage,

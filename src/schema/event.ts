@@ -37,6 +37,14 @@ export const EVENT_TYPES = [
   'egress.credential_used',
   'egress.changed',
   'usage.day',
+  'template.created',
+  'template.updated',
+  'template.deleted',
+  'worker.online',
+  'worker.offline',
+  'worker.draining',
+  'worker.drained',
+  'worker.removed',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

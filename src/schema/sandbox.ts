@@ -164,6 +164,19 @@ export const SandboxListQuery = Type.Object(
     provider: Type.Optional(Type.String({ maxLength: 64 })),
     worker_id: Type.Optional(Type.String({ maxLength: 128 })),
     template: Type.Optional(Type.String({ maxLength: 64 })),
+    ids: Type.Optional(
+      Type.String({
+        maxLength: 8192,
+        description: 'Only these sandboxes, at most 100, separated by commas.',
+      }),
+    ),
+    q: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description:
+          'Only sandboxes with this text in their id, owner or template; A to Z and a to z are the same.',
+      }),
+    ),
     include_ended: Type.Optional(Type.Boolean()),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
     cursor: Type.Optional(described(Type.String({ maxLength: 512 }), Cursor)),
@@ -172,7 +185,7 @@ export const SandboxListQuery = Type.Object(
     additionalProperties: Type.String({ maxLength: 1024 }),
     propertyNames: {
       pattern:
-        '^(state|owner_id|provider|worker_id|template|include_ended|limit|cursor|metadata\\.[\\s\\S]{0,64})$',
+        '^(state|owner_id|provider|worker_id|template|ids|q|include_ended|limit|cursor|metadata\\.[\\s\\S]{0,64})$',
     },
     description: 'Also metadata.<key>=<value>.',
   },

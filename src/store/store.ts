@@ -135,6 +135,10 @@ export interface SandboxFilter {
   worker_id?: string;
   template?: string;
   metadata?: Record<string, string>;
+  /** At most 100. */
+  ids?: readonly string[];
+  /** A text in its id, owner or template; A to Z and a to z are the same. Time grows with the number of rows that are looked at. */
+  q?: string;
   /** Includes ended sandboxes; implied by `state`. */
   include_ended?: boolean;
   limit: number;

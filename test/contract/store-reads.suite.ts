@@ -82,6 +82,7 @@ const filters = fc.record(
     worker_id: fc.constantFrom('local', 'far'),
     template: fc.constantFrom('t', 'none'),
     owner_id: owner,
+    q: fc.constantFrom('SB-', 'li', "'; -", '%', 'T', '\u0000'),
     include_ended: fc.boolean(),
     metadata,
   },
@@ -95,7 +96,8 @@ export function listing({ store, put }: Given): void {
         fc.array(facts, { maxLength: 15 }),
         filters,
         fc.integer({ min: 1, max: 4 }),
-        async (all, filter, limit) => {
+        fc.option(fc.integer({ min: 0, max: 6 }), { nil: undefined }),
+        async (all, filter, limit, some) => {
           const tag = sandboxRecord().id;
           const rows = [];
           for (const { owner: owner_id, from: template, ...fact } of all)
@@ -107,7 +109,8 @@ export function listing({ store, put }: Given): void {
                 metadata: { ...fact.metadata, tag },
               } as Partial<SandboxRecord>),
             );
-          const wanted = { ...filter, metadata: { ...filter.metadata, tag } };
+          const ids = some === undefined ? {} : { ids: [...rows.slice(some).map(({ id }) => id), 'sb-none'] };
+          const wanted = { ...filter, ...ids, metadata: { ...filter.metadata, tag } };
           const paged: SandboxRecord[] = [];
           for (;;) {
             const after = paged.at(-1);
@@ -125,10 +128,15 @@ export function listing({ store, put }: Given): void {
 
 function naively(
   rows: SandboxRecord[],
-  filter: Partial<SandboxRecord> & { include_ended?: boolean },
+  filter: Partial<SandboxRecord> & { include_ended?: boolean; ids?: string[]; q?: string },
 ): SandboxRecord[] {
   const ended = ['destroyed', 'error'];
+  const text = filter.q?.toLowerCase() ?? '';
   return rows
+    .filter(({ id }) => filter.ids?.includes(id) ?? true)
+    .filter(({ id, owner_id = '', template = '' }) =>
+      [id, owner_id, template].some((one) => one.toLowerCase().includes(text)),
+    )
     .filter((row) =>
       filter.state ? row.state === filter.state : filter.include_ended || !ended.includes(row.state),
     )

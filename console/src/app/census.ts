@@ -1,5 +1,5 @@
 // The sandboxes that are alive, kept current by the stream of events: read once page by page, then only what events name. One
-// request a page of 1,000, none a row.
+// request a page of 1,000, then one for up to 100 that events named, at most one a second.
 import { batch, signal } from '@preact/signals';
 import type { Event } from '../../../src/schema/event.ts';
 import type { Sandbox } from '../../../src/schema/sandbox.ts';
@@ -8,9 +8,9 @@ import { onEvent, onGap } from './stream.ts';
 
 export const MOST = 10_000;
 const GATHER_MS = 100;
-const MOST_SINGLE = 10;
-const MOST_PAUSE_MS = 2000;
-const UNHEALTHY_EVERY_MS = 30_000;
+const LEAST_PAUSE_MS = 1000;
+/** In one request; for more the list is read again. */
+const MOST_ASKED = 100;
 
 const byId = new Map<string, Sandbox>();
 /** Grows with each change of the map. */
@@ -28,14 +28,14 @@ const wanted = new Set<string>();
 const moved = new Set<string>();
 const gone = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
-let loadedAt = 0;
+let askedAt = 0;
 
 /** Reads all again. */
 export async function loadCensus(): Promise<void> {
   stop?.abort();
   const own = new AbortController();
   stop = own;
-  loadedAt = Date.now();
+  askedAt = Date.now();
   moved.clear();
   gone.clear();
   try {
@@ -74,7 +74,6 @@ export function startCensus(): void {
   if (!started) {
     onEvent(take);
     onGap(() => void loadCensus());
-    setInterval(() => void loadUnhealthy(), UNHEALTHY_EVERY_MS);
   }
   started = true;
   void loadCensus();
@@ -89,22 +88,6 @@ export function forgetCensus(): void {
   isCut.value = false;
   failure.value = undefined;
   replace([]);
-}
-
-/** No event tells that a sandbox became unhealthy, or healthy again. */
-async function loadUnhealthy(): Promise<void> {
-  if (stop === undefined || isLoading.value || document.hidden) return;
-  const { signal: current } = stop;
-  try {
-    const query = { state: 'unhealthy' };
-    const { rows } = await pages<Sandbox>('sandboxes', query, { most: MOST, signal: current });
-    const ill = new Set(rows.map(({ id }) => id));
-    for (const { id, state } of sandboxes()) if (state === 'unhealthy' && !ill.has(id)) want(id);
-    for (const row of rows) if (!gone.has(row.id)) byId.set(row.id, row);
-    version.value += 1;
-  } catch {
-    // The next time.
-  }
 }
 
 function take({ type, sandbox_id: id }: Event): void {
@@ -134,20 +117,33 @@ const TELLING = new Set<string>([
   'sandbox.recovered',
 ]);
 
-/** Asks for what an event named, for a few at a time; for many the list is read again. */
+/** Asks for what events named, a moment later. */
 function want(id: string): void {
   wanted.add(id);
   if (timer !== undefined) return;
   timer = setTimeout(
     () => {
       timer = undefined;
+      askedAt = Date.now();
       const ids = [...wanted];
       wanted.clear();
-      if (ids.length > MOST_SINGLE) void loadCensus();
-      else for (const one of ids) void loadOne(one);
+      if (ids.length > MOST_ASKED) void loadCensus();
+      else void loadThese(ids);
     },
-    wanted.size > MOST_SINGLE ? Math.max(GATHER_MS, MOST_PAUSE_MS - (Date.now() - loadedAt)) : GATHER_MS,
+    Math.max(GATHER_MS, LEAST_PAUSE_MS - (Date.now() - askedAt)),
   );
+}
+
+/** Reads these again. The next event asks again where this fails. */
+async function loadThese(ids: readonly string[]): Promise<void> {
+  const of = stop;
+  const found = await get<Sandbox[]>('sandboxes', { ids: ids.join(), limit: MOST_ASKED }, of?.signal).catch(
+    () => undefined,
+  );
+  if (!found || of !== stop) return;
+  for (const id of ids) byId.delete(id);
+  for (const row of found) if (!gone.has(row.id)) byId.set(row.id, row);
+  version.value += 1;
 }
 
 /** Reads one sandbox again. */

@@ -103,14 +103,23 @@ export class Publisher {
 
   /** Drafts the event of a state change, to be stored with it. */
   draft(type: EventType, row: SandboxRecord, by: string | undefined): EventDraft {
-    const { provider, image, worker_id, expires_at, end_reason, owner_id } = row;
+    const { provider, image, worker_id, expires_at, end_reason, owner_id, memory_mb, vcpus, template } = row;
+    const shape =
+      type === 'sandbox.created' ? { memory_mb, vcpus, ...(template !== undefined && { template }) } : {};
     return {
       type,
       timestamp: this.now(),
       sandbox_id: row.id,
       ...(owner_id !== undefined && { owner_id }),
       ...(by !== undefined && { actor: by }),
-      data: { provider, image, worker_id, expires_at, ...(end_reason !== undefined && { end_reason }) },
+      data: {
+        provider,
+        image,
+        worker_id,
+        expires_at,
+        ...shape,
+        ...(end_reason !== undefined && { end_reason }),
+      },
     };
   }
 

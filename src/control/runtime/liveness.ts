@@ -7,13 +7,13 @@ import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
+import { changeHealth } from './change-health.ts';
 import type { Destroyer } from './destroy.ts';
 import { AGAIN_MS, MissingRuntimes } from './missing.ts';
 import type { Runtime, Runtimes } from './runtimes.ts';
 
 /** Concurrent second checks: each waits for a commit if it finds the same. */
 const AT_ONCE = 64;
-const ACTOR = 'system:health';
 const MOST_SILENT = 10_000;
 
 export type Liveness = 'answers' | 'silent' | 'lost' | 'unknown';
@@ -62,7 +62,7 @@ export class LivenessChecker {
   /** The sandbox has just answered: an `unhealthy` one is `running` again. */
   async answered(row: SandboxRecord): Promise<void> {
     this.#silent.delete(row.id);
-    if (row.state === 'unhealthy') await this.#move(row, 'running');
+    if (row.state === 'unhealthy') await changeHealth(this.#deps, row, 'running');
   }
 
   /** Whether the agent did not answer when it was asked last. Then a heartbeat of its worker does not make the row `running`. */
@@ -96,7 +96,7 @@ export class LivenessChecker {
     }
     if (this.#silent.size >= MOST_SILENT) this.#silent.clear();
     this.#silent.add(id);
-    if (row.state === 'running') await this.#move(row, 'unhealthy');
+    if (row.state === 'running') await changeHealth(this.#deps, row, 'unhealthy');
     return 'silent';
   }
 
@@ -122,14 +122,5 @@ export class LivenessChecker {
       this.#deps.logger.warn({ sandbox_id: id }, 'Sandbox runtime lost; ending the sandbox.');
     }
     return 'lost';
-  }
-
-  async #move(row: SandboxRecord, to: 'running' | 'unhealthy'): Promise<void> {
-    const { id, state, epoch } = row;
-    const change = { id, from: [state], epoch, patch: { state: to }, events: [] };
-    const moved = await this.#deps.sandboxes.transition(change);
-    const type = to === 'running' ? 'sandbox.recovered' : 'sandbox.unhealthy';
-    if (moved) this.#deps.publisher.note(type, row, { provider: row.provider }, ACTOR);
-    this.#deps.logger.info({ sandbox_id: id, from: state, to }, 'Sandbox state changed.');
   }
 }

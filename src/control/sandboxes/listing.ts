@@ -3,6 +3,7 @@ import { visibleOwner } from '../../domain/access.ts';
 import { formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { defined } from '../../domain/defined.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { parseIds } from '../../domain/id-list.ts';
 import { trimmedOwner } from '../../domain/owner.ts';
 import type { Sandbox, SandboxListQuery } from '../../schema/sandbox.ts';
 import type { SandboxFilter, SandboxStore } from '../../store/store.ts';
@@ -12,7 +13,7 @@ import type { Fleet } from '../workers/fleet.ts';
 
 const PAGE = 1000;
 const METADATA = 'metadata.';
-const MATCHED = ['state', 'owner_id', 'provider', 'worker_id', 'template', 'include_ended'];
+const MATCHED = ['state', 'owner_id', 'provider', 'worker_id', 'template', 'ids', 'q', 'include_ended'];
 const FIELDS = new Set([...MATCHED, 'limit', 'cursor']);
 
 interface ListingDeps {
@@ -44,7 +45,8 @@ export async function listSandboxes(
 }
 
 function parseFilter(query: SandboxListQuery): SandboxFilter {
-  const { state, owner_id, provider, worker_id, template, include_ended, limit = PAGE, cursor } = query;
+  const { state, owner_id, provider, worker_id, template, ids, q, include_ended } = query;
+  const { limit = PAGE, cursor } = query;
   return defined({
     limit: Math.min(limit, PAGE),
     state,
@@ -52,6 +54,8 @@ function parseFilter(query: SandboxListQuery): SandboxFilter {
     provider,
     worker_id,
     template,
+    ids: ids === undefined ? undefined : parseIds(ids),
+    q: q === '' ? undefined : q,
     include_ended,
     after: cursor === undefined ? undefined : parseCursor(cursor),
     metadata: metadataFilter(query),

@@ -23,6 +23,7 @@ import type {
 } from '../../store/seam/templates.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Templates } from '../api/templates.ts';
+import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 import type { Spawner } from '../spawn/spawn.ts';
 import { knownTemplate, unknownTemplate } from '../spawn/template-request.ts';
@@ -40,6 +41,7 @@ export interface TemplatesDeps extends TemplateRules {
   /** Seals the values of a policy; credentials that it names must serve the owner of `user`, if there is one. */
   credentials: { sealed(policy: EgressPolicy, user?: { owner_id: string }): Promise<EgressPolicy> };
   spawner: Pick<Spawner, 'spawn'>;
+  publisher: Pick<Publisher, 'note'>;
   clock: Clock;
   /** Called when the templates that are prewarmed may have changed. */
   templateChanged(name: string): void;
@@ -52,6 +54,16 @@ type ReadyOf = (template: TemplateKey) => Record<string, number>;
 export function templates(deps: TemplatesDeps): Templates {
   const { templates: store, settings, spawner, clock, templateChanged } = deps;
   const now = () => new Date(clock.now()).toISOString();
+  const changed = (how: 'created' | 'updated' | 'deleted', template: TemplateRecord, { actor }: Caller) => {
+    const { name, owner_id, version } = template;
+    deps.publisher.note(
+      `template.${how}`,
+      owner_id === undefined ? {} : { owner_id },
+      { name, version },
+      actor,
+    );
+    templateChanged(name);
+  };
   return {
     list: async (query, caller, hold) => listTemplates(deps, query, caller, hold),
     get: async (name, caller) => {
@@ -67,7 +79,7 @@ export function templates(deps: TemplatesDeps): Templates {
       const facts = await sealedFacts(deps, templateFacts(request, deps), key.owner_id);
       const template = { ...key, version: 1, ...facts, ...stamps };
       await store.create(template, LIMITS);
-      templateChanged(key.name);
+      changed('created', template, caller);
       return templateView(template, caller);
     },
     update: async (name, request, caller, { versions }) => {
@@ -83,14 +95,14 @@ export function templates(deps: TemplatesDeps): Templates {
           remedy: 'Get the current template and repeat the change.',
           details: { version: replaced.version },
         });
-      templateChanged(name);
+      changed('updated', replaced.template, caller);
       return templateView(replaced.template, caller);
     },
     delete: async (name, caller) => {
       const template = await knownTemplate(store, meantBy(settings, caller, name));
       refuseChange(settings, caller, template);
       if (!(await store.delete(template))) throw unknownTemplate();
-      templateChanged(name);
+      changed('deleted', template, caller);
     },
     spawn: (template, overrides, caller, options, signal) => {
       const path = `/templates/${template}/spawn`;

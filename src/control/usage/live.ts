@@ -1,7 +1,7 @@
 // GET /usage/sandboxes: the newest readings, sorted and cut here, so that nobody asks for every row.
 import { cpus, freemem, totalmem } from 'node:os';
 import { visibleOwner } from '../../domain/access.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { parseIds } from '../../domain/id-list.ts';
 import { trimmedOwner } from '../../domain/owner.ts';
 import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
 import type { LiveOwner, LiveSandbox, LiveSort, LiveUsage, LiveUsageQuery } from '../../schema/usage.ts';
@@ -12,7 +12,6 @@ import type { UsageViewDeps } from './view-deps.ts';
 
 const ROWS = 50;
 const MOST_OWNERS = 100;
-const MOST_IDS = 100;
 const MEBIBYTE = 1024 * 1024;
 const SHOWN: readonly string[] = ACTIVE_STATES;
 
@@ -34,11 +33,7 @@ export function liveUsage(deps: UsageViewDeps, query: LiveUsageQuery, caller: Ca
 }
 
 function filterOf({ owner_id, provider, state, ids, q }: LiveUsageQuery, owner: string | undefined) {
-  const named = ids === undefined ? undefined : new Set(ids.split(',').map((id) => id.trim()));
-  if (named && named.size > MOST_IDS)
-    throw new ServiceError('bad_request', `ids has more than ${MOST_IDS} ids.`, {
-      remedy: 'Ask several times.',
-    });
+  const named = ids === undefined ? undefined : new Set(parseIds(ids));
   const text = q?.toLowerCase() ?? '';
   const asked = owner_id === undefined ? undefined : trimmedOwner(owner_id);
   return ({ subject }: Latest) =>

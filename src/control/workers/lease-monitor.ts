@@ -2,17 +2,18 @@
 // sandbox lost; the worker has ended it by then. Of several control planes on a store one judges, and finishes what dead ones
 // were starting or ending; all learn what workers can do.
 import type { Clock, Logger } from '../../domain/ports.ts';
-import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { LeaseRecord, WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import { KeyedQueue } from '../async/keyed-queue.ts';
 import { Periodic } from '../async/periodic.ts';
+import { changeHealth, type HealthDeps } from '../runtime/change-health.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
 import type { Replicas } from '../runtime/replicas.ts';
 import type { Roles } from '../runtime/roles.ts';
 import type { Rollback } from '../runtime/rollback.ts';
 import type { Fleet } from './fleet.ts';
+import { WorkerNews } from './worker-news.ts';
 import { isStale } from './worker-terms.ts';
 
 const EVERY_MS = 5000;
@@ -30,6 +31,7 @@ export interface LeaseMonitorDeps {
   destroyer: Destroyer;
   liveness: { isSilent(id: string): boolean };
   rollback: Rollback;
+  publisher: HealthDeps['publisher'];
   clock: Clock;
   logger: Logger;
 }
@@ -38,9 +40,11 @@ export class LeaseMonitor {
   readonly #deps: LeaseMonitorDeps;
   readonly #abandoned = new KeyedQueue(() => ABANDONED_AT_ONCE);
   readonly #checks: Periodic;
+  readonly #news: WorkerNews;
 
   constructor(deps: LeaseMonitorDeps) {
     this.#deps = deps;
+    this.#news = new WorkerNews({ ...deps, terms: deps.fleet.terms });
     this.#checks = new Periodic(deps.clock, EVERY_MS, () => this.#check());
   }
 
@@ -64,7 +68,8 @@ export class LeaseMonitor {
     const { fleet, store, roles } = this.#deps;
     const all = await store.workers.list();
     fleet.abilities.learn(all);
-    if (!roles.holds('upkeep')) return;
+    if (!roles.holds('upkeep')) return this.#news.leave();
+    this.#news.tell(all);
     const workers = new Map(all.map((worker) => [worker.id, worker]));
     for (const lease of await fleet.leases.list()) {
       if (!roles.holds('upkeep')) return;
@@ -107,15 +112,9 @@ export class LeaseMonitor {
     destroyer.finishLater(marked);
   }
 
-  async #settle({ id, state, epoch, worker_id }: SandboxRecord, to: SandboxState): Promise<void> {
-    if (state === to || (state !== 'running' && state !== 'unhealthy')) return;
-    await this.#deps.store.sandboxes.transition({
-      id,
-      from: [state],
-      epoch,
-      patch: { state: to },
-      events: [],
-    });
-    this.#deps.logger.info({ sandbox_id: id, worker_id, from: state, to }, 'Sandbox state changed.');
+  async #settle(row: SandboxRecord, to: 'running' | 'unhealthy'): Promise<void> {
+    const { store, publisher, logger } = this.#deps;
+    if (row.state === to || (row.state !== 'running' && row.state !== 'unhealthy')) return;
+    await changeHealth({ sandboxes: store.sandboxes, publisher, logger }, row, to);
   }
 }

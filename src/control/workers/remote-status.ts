@@ -4,6 +4,7 @@ import type { Clock, Logger } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import { changeHealth, type HealthDeps } from '../runtime/change-health.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import { AGAIN_MS, MissingRuntimes } from '../runtime/missing.ts';
 import type { Runtimes } from '../runtime/runtimes.ts';
@@ -18,6 +19,7 @@ export interface RemoteStatusDeps {
   destroyer: Destroyer;
   /** Whether its agent is known not to answer: then an answer of its worker does not make it `running`. */
   liveness: { isSilent(id: string): boolean };
+  publisher: HealthDeps['publisher'];
   clock: Clock;
   logger: Logger;
 }
@@ -71,7 +73,7 @@ export class RemoteStatus {
   }
 
   async #learn(row: SandboxRecord): Promise<void> {
-    const { runtimes, clock, destroyer, sandboxes, liveness } = this.#deps;
+    const { runtimes, clock, destroyer, liveness } = this.#deps;
     const error = () => new Error('no answer within 2 s');
     const state = await withTimeout({ clock, ms: WITHIN_MS, error }, (signal) =>
       runtimes.inspect(row, signal),
@@ -81,9 +83,7 @@ export class RemoteStatus {
       if (!this.#missing.confirms(row)) return void clock.after(AGAIN_MS, () => void this.#again(row.id));
       const marked = await destroyer.mark(row.id, 'runtime_lost');
       if (marked) destroyer.finishLater(marked);
-    } else if (row.state === 'unhealthy' && !liveness.isSilent(row.id)) {
-      const { id, epoch } = row;
-      await sandboxes.transition({ id, from: ['unhealthy'], epoch, patch: { state: 'running' }, events: [] });
-    }
+    } else if (row.state === 'unhealthy' && !liveness.isSilent(row.id))
+      await changeHealth(this.#deps, row, 'running');
   }
 }

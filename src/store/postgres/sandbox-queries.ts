@@ -1,4 +1,6 @@
 // Reads of sandbox rows in PostgreSQL. Conditions repeat those of the partial indexes. Text from requests never becomes SQL.
+
+import { lowerAscii } from '../../domain/lower-ascii.ts';
 import type { Quota } from '../../schema/quota.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from '../rows.ts';
 import type { SandboxFilter, SandboxGroup, SandboxRecord, SandboxStore } from '../store.ts';
@@ -81,9 +83,14 @@ export function sandboxQueries(work: Work): SandboxQueries {
 const HAS_METADATA = `NOT EXISTS (SELECT wanted::text FROM json_array_elements(?::json) AS wanted
   EXCEPT SELECT present::text FROM json_array_elements(metadata::json) AS present)`;
 
-/** A statement for each used combination of filters: at most 192. */
+const HAS_TEXT = `(${['id', 'owner_id', 'template']
+  .map((name) => `strpos(lower(${name} COLLATE "C"), ?) > 0`)
+  .join(' OR ')})`;
+
+/** A statement for each used combination of filters: at most 768. */
 function listing(filter: SandboxFilter): Statement {
-  const { state, include_ended, metadata, after } = filter;
+  const { state, include_ended, metadata, after, ids, q } = filter;
+  const text = q === undefined ? undefined : lowerAscii(q);
   const states = state === undefined ? (include_ended ? 'TRUE' : LIVE) : 'state = ?';
   const { where, values, shape } = selected([
     [states, state === undefined ? [] : [state]],
@@ -92,6 +99,8 @@ function listing(filter: SandboxFilter): Statement {
     ['worker_id = ?', [filter.worker_id]],
     ['template = ?', [filter.template]],
     [HAS_METADATA, [metadata && toPairs(metadata)]],
+    ['id = ANY(?::text[])', [ids && [...ids]]],
+    [HAS_TEXT, [text, text, text]],
     ['(created_at, id) < (?, ?)', [after?.created_at, after?.id]],
   ]);
   const kind = state === undefined ? (include_ended ? 'all' : 'live') : 'state';

@@ -3,6 +3,7 @@
 // instead. Text from requests never becomes SQL.
 import type { Database, Statement } from 'better-sqlite3';
 import { type AdmissionLimits, type AdmissionRequest, decideAdmission } from '../../domain/admission.ts';
+import { lowerAscii } from '../../domain/lower-ascii.ts';
 import type { Quota } from '../../schema/quota.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from '../rows.ts';
 import type { SandboxFilter, SandboxGroup, SandboxStore, SandboxWithQuota } from '../store.ts';
@@ -69,17 +70,19 @@ function sum(rows: { provider: string; active: number }[]) {
   return { total: rows.reduce((total, { active }) => total + active, 0), by_provider };
 }
 
-/** Returns ids. Makes a statement for each used combination of filters: at most 192. */
+/** Returns ids. Makes a statement for each used combination of filters: at most 768. */
 function listing(db: Database): (filter: SandboxFilter) => string[] {
   const prepared = new Map<string, Statement<object, string>>();
   return (filter) => {
-    const sql = `SELECT id FROM sandboxes INDEXED BY ${index(filter)} WHERE ${conditions(filter).join(' AND ')}
+    const sql = `SELECT id FROM sandboxes ${index(filter)} WHERE ${conditions(filter).join(' AND ')}
       ORDER BY created_at DESC, id DESC LIMIT @limit`;
     const statement = prepared.get(sql) ?? db.prepare<object, string>(sql).pluck();
     prepared.set(sql, statement);
-    const { after, metadata = {} } = filter;
+    const { after, metadata = {}, ids = [], q = '' } = filter;
     return statement.all({
       ...filter,
+      ids: JSON.stringify(ids),
+      q: lowerAscii(q),
       include_ended: null,
       metadata: toPairs(metadata),
       after: null,
@@ -91,9 +94,11 @@ function listing(db: Database): (filter: SandboxFilter) => string[] {
 
 /** The index with the fewest rows to skip, in the order of the list. */
 function index(filter: SandboxFilter): string {
-  if (filter.owner_id !== undefined) return 'sandboxes_by_owner';
-  if (filter.state !== undefined) return 'sandboxes_by_state';
-  return filter.include_ended ? 'sandboxes_by_age' : 'sandboxes_active';
+  // Each id is looked up.
+  if (filter.ids !== undefined) return '';
+  if (filter.owner_id !== undefined) return 'INDEXED BY sandboxes_by_owner';
+  if (filter.state !== undefined) return 'INDEXED BY sandboxes_by_state';
+  return `INDEXED BY ${filter.include_ended ? 'sandboxes_by_age' : 'sandboxes_active'}`;
 }
 
 function conditions(filter: SandboxFilter): string[] {
@@ -103,6 +108,9 @@ function conditions(filter: SandboxFilter): string[] {
     filter.provider !== undefined && 'provider = @provider',
     filter.worker_id !== undefined && 'worker_id = @worker_id',
     filter.template !== undefined && 'template = @template',
+    filter.ids !== undefined && 'id IN (SELECT value FROM json_each(@ids))',
+    filter.q !== undefined &&
+      '(instr(lower(id), @q) OR instr(lower(owner_id), @q) OR instr(lower(template), @q))',
     filter.after !== undefined && '(created_at, id) < (@after_created_at, @after_id)',
     filter.metadata !== undefined &&
       'NOT EXISTS (SELECT value FROM json_each(@metadata) EXCEPT SELECT value FROM json_each(sandboxes.metadata))',

@@ -1,10 +1,12 @@
 // What reads sandboxes of the memory store, and what admission is decided on.
+
 import {
   type AdmissionFacts,
   type AdmissionLimits,
   decideAdmission,
   reached,
 } from '../../../src/domain/admission.ts';
+import { lowerAscii } from '../../../src/domain/lower-ascii.ts';
 import { hasEnded, LIVE_STATES } from '../../../src/domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../../src/domain/worker-id.ts';
 import type { SandboxFilter, SandboxGroup, SandboxRecord, SandboxStore } from '../../../src/store/store.ts';
@@ -71,7 +73,10 @@ function census(tables: Tables): SandboxGroup[] {
 }
 
 function matches(row: SandboxRecord, filter: SandboxFilter): boolean {
-  const { after, metadata = {} } = filter;
+  const { after, metadata = {}, ids, q = '' } = filter;
+  if (ids && !ids.includes(row.id)) return false;
+  if (![row.id, row.owner_id, row.template].some((text) => text && lowerAscii(text).includes(lowerAscii(q))))
+    return false;
   if (filter.state ? row.state !== filter.state : !filter.include_ended && hasEnded(row.state)) return false;
   for (const column of ['owner_id', 'provider', 'worker_id', 'template'] as const)
     if (filter[column] !== undefined && row[column] !== filter[column]) return false;

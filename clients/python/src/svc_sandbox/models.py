@@ -681,7 +681,7 @@ class Error(TypedDict):
 class Event(TypedDict):
     # Increases with every event, also across restarts.
     id: int
-    type: Literal['sandbox.created', 'sandbox.running', 'sandbox.destroyed', 'sandbox.error', 'sandbox.oom', 'sandbox.extended', 'sandbox.unhealthy', 'sandbox.recovered', 'exec.started', 'exec.completed', 'exec.failed', 'exec.timeout', 'file.written', 'file.read', 'operation.failed', 'resource.limit', 'provider.failed', 'reconcile.action', 'spawn.queued', 'spawn.dequeued', 'spawn.queue_timeout', 'quota.saved', 'quota.deleted', 'image.pulled', 'image.failed', 'image.imported', 'image.removed', 'egress.denied', 'egress.allowed', 'egress.limited', 'egress.credential_used', 'egress.changed', 'usage.day', 'stream.gap']
+    type: Literal['sandbox.created', 'sandbox.running', 'sandbox.destroyed', 'sandbox.error', 'sandbox.oom', 'sandbox.extended', 'sandbox.unhealthy', 'sandbox.recovered', 'exec.started', 'exec.completed', 'exec.failed', 'exec.timeout', 'file.written', 'file.read', 'operation.failed', 'resource.limit', 'provider.failed', 'reconcile.action', 'spawn.queued', 'spawn.dequeued', 'spawn.queue_timeout', 'quota.saved', 'quota.deleted', 'image.pulled', 'image.failed', 'image.imported', 'image.removed', 'egress.denied', 'egress.allowed', 'egress.limited', 'egress.credential_used', 'egress.changed', 'usage.day', 'template.created', 'template.updated', 'template.deleted', 'worker.online', 'worker.offline', 'worker.draining', 'worker.drained', 'worker.removed', 'stream.gap']
     timestamp: str
     sandbox_id: NotRequired[str]
     owner_id: NotRequired[str]
@@ -2265,6 +2265,10 @@ class ListSandboxesQuery(TypedDict):
     provider: NotRequired[str]
     worker_id: NotRequired[str]
     template: NotRequired[str]
+    # Only these sandboxes, at most 100, separated by commas.
+    ids: NotRequired[str]
+    # Only sandboxes with this text in their id, owner or template; A to Z and a to z are the same.
+    q: NotRequired[str]
     include_ended: NotRequired[bool]
     limit: NotRequired[int]
     cursor: NotRequired[str]

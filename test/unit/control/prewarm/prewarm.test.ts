@@ -36,7 +36,7 @@ describe('a template with prewarm', () => {
       await expect(w.control.sandboxes.get(id, api)).rejects.toMatchObject({ code: 'not_found' });
     for (const id of ids(w)) await w.control.sandboxes.destroy(id, api);
     expect(ids(w)).toHaveLength(3);
-    expect(await w.events()).toEqual([]);
+    expect(types(await w.events())).toEqual(['template.created']);
     await w.clock.advance(48 * 3_600_000);
     expect(w.fake.made).toHaveLength(3);
   });
@@ -54,7 +54,7 @@ describe('a template with prewarm', () => {
       expires_at: new Date(w.clock.now() + 300_000).toISOString(),
     });
     expect(await w.store.sandboxes.get(sandbox.id)).toMatchObject({ env: { X: '1' } });
-    expect(types(await w.events())).toEqual(['sandbox.created', 'sandbox.running']);
+    expect(types(await w.events()).slice(1)).toEqual(['sandbox.created', 'sandbox.running']);
     w.fake.of(sandbox.id).programs.set('x', async ({ write }) => {
       await write('stdout', 'hi');
       return {};

@@ -5,7 +5,9 @@ import { ServiceError } from '../../../../src/domain/errors.ts';
 import type { TemplateCreate } from '../../../../src/schema/template.ts';
 import { admin, api, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 
-const types = (events: { type: string }[]) => events.map(({ type }) => type);
+/** Of sandboxes. */
+const types = (events: { type: string }[]) =>
+  events.map(({ type }) => type).filter((type) => type !== 'template.created');
 const make = (w: World, more: Partial<TemplateCreate> = {}) =>
   w.control.templates.create({ name: 'py', image: 'python:3', ...more }, api);
 const spawn = (w: World, overrides = {}, caller = api, options = {}) =>
