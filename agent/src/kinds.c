@@ -14,7 +14,7 @@ static const struct stream_kind *const opens[] = {
 	[1] = &exec_kind, [2] = &attach_kind, [3] = &file_read_kind, [4] = &file_write_kind, [5] = &file_list_kind,
 	[6] = &file_glob_kind, [7] = &execs_kind, [8] = &connect_kind, [9] = &console_kind, [10] = &accept_kind,
 	[11] = &file_watch_kind,
-	[14] = &file_pack_kind, [15] = &file_unpack_kind,
+	[14] = &file_pack_kind, [15] = &file_unpack_kind, [16] = &resume_kind,
 };
 
 static const struct stream_kind *const calls[] = {

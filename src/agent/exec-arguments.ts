@@ -26,11 +26,13 @@ export function execArguments(spec: ExecSpec): WireWriter {
   const env = Object.entries(spec.env);
   writer.u32(env.length);
   for (const [name, value] of env) writer.str(checked(entry(name, value), 'An environment entry'));
-  return spec.body === undefined ? writer : writer.str(spec.body);
+  if (spec.body !== undefined) writer.str(spec.body);
+  return spec.keep === undefined ? writer : writer.str(checked(spec.keep, 'The note'));
 }
 
 function flags(spec: ExecSpec): number {
-  const set = { pty: spec.pty, detach: spec.detach, stdin: spec.stdin, keyed: spec.body !== undefined };
+  const { pty, detach, stdin, body, keep } = spec;
+  const set = { pty, detach, stdin, keyed: body !== undefined, keep: keep !== undefined };
   return Object.entries(EXEC_FLAG).reduce(
     (all, [name, flag]) => (set[name as keyof typeof set] ? all | flag : all),
     0,

@@ -4,9 +4,9 @@
 import { ERRNO } from './errno.ts';
 import { isExit, readExit } from './exec-exit.ts';
 import { execOutput } from './exec-output.ts';
-import { noStdin } from './exec-stdin.ts';
+import { noStdin, openStdin } from './exec-stdin.ts';
 import { AgentFault } from './fault.ts';
-import type { Exec, ExecExit, ExecRecord } from './io.ts';
+import type { Exec, ExecExit, ExecRecord, KeptExec } from './io.ts';
 import { collect } from './listing.ts';
 import type { Requests } from './requests.ts';
 import { signalName, signalNumber } from './signals.ts';
@@ -35,6 +35,32 @@ export async function listExecs(requests: Requests, signal?: AbortSignal): Promi
   return (await collect(requests, stream, { decode: readRecord, ...LIST_BOUNDS })).records;
 }
 
+/** The kept ones, with more of each. */
+export async function keptExecs(requests: Requests, signal?: AbortSignal): Promise<KeptExec[]> {
+  const plan = {
+    args: () => new WireWriter().u8(1),
+    channels: [0],
+    decode: (reader: WireReader) => ({ count: reader.u32(), truncated: false }),
+  };
+  const stream = requests.open('execs', plan, signal);
+  stream.within(LIST_MS, requests.clock, 'execs');
+  return (await collect(requests, stream, { decode: readKept, ...LIST_BOUNDS })).records;
+}
+
+/** Follows a kept exec, with its input. Rejects with `not_found` when the agent does not know it. */
+export async function resumeExec(
+  requests: Requests,
+  exec_id: string,
+  signal?: AbortSignal,
+): Promise<Exec & { truncated: boolean }> {
+  const args = () => new WireWriter().str(exec_id);
+  const plan = { args, channels: [0, 1, 2], decode: readExit, words: WORDS };
+  const stream = requests.open('resume', plan, signal);
+  requests.keepAlive(stream, 'resume');
+  const truncated = await readTruncated(requests, stream);
+  return { ...viewOf(requests, stream, exec_id), stdin: openStdin(stream), truncated };
+}
+
 /** Replays an exec's tail. Rejects with `not_found` when the agent does not know it. */
 export async function attachExec(
   requests: Requests,
@@ -50,11 +76,13 @@ export async function attachExec(
   );
   requests.keepAlive(stream, 'attach');
   const truncated = await readTruncated(requests, stream);
+  return { ...viewOf(requests, stream, exec_id), stdin: noStdin, truncated };
+}
+
+function viewOf(requests: Requests, stream: AgentStream<ExecExit>, exec_id: string): Omit<Exec, 'stdin'> {
   return {
     exec_id,
-    truncated,
     started: Promise.resolve(),
-    stdin: noStdin,
     output: execOutput(requests, stream.incoming),
     exit: stream.result,
     kill: () => killExec(requests, exec_id),
@@ -93,6 +121,11 @@ function killExec(requests: Requests, exec_id: string): void {
   const send = (name: string) => signalExec(requests, exec_id, name).catch(() => undefined);
   void send('SIGTERM');
   requests.clock.after(KILL_AFTER_MS, () => void send('SIGKILL'));
+}
+
+function readKept(reader: WireReader): KeptExec {
+  const record = readRecord(reader);
+  return { ...record, pid: reader.u32(), hasInput: reader.u8() !== 0, note: reader.str() };
 }
 
 function readRecord(reader: WireReader): ExecRecord {

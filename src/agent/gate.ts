@@ -2,8 +2,8 @@
 // only carries bytes: whoever accepts a connection decides where it leads.
 import { tunnel } from './connect.ts';
 import { AgentFault } from './fault.ts';
+import type { GateConnection, GateMade, GateOrder, GateOrigin, SandboxGate, TrustMade } from './gate-io.ts';
 import type { Piece } from './inbox.ts';
-import type { GateConnection, GateMade, GateOrder, GateOrigin, SandboxGate, TrustMade } from './io.ts';
 import { CAPABILITY } from './protocol.ts';
 import type { Requests } from './requests.ts';
 import { WireReader, WireWriter } from './wire.ts';

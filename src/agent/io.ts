@@ -4,6 +4,7 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { Hold } from '../domain/byte-ledger.ts';
 import type { FileInfo } from '../schema/file.ts';
+import type { SandboxGate } from './gate-io.ts';
 import type { GuestFacts } from './guest-facts.ts';
 import type { SeedOrder, SeedPart } from './seed.ts';
 
@@ -27,6 +28,11 @@ export interface ExecSpec {
    */
   body?: string;
   pty?: { rows: number; cols: number };
+  /**
+   * At most 1,024 bytes that `kept` tells: the exec lives on when its caller, its session or the server ends, and `resume` follows it.
+   * Only where the session has both.
+   */
+  keep?: string;
 }
 
 export interface ExecExit {
@@ -172,62 +178,25 @@ export interface SandboxFiles {
   unpack?(path: string, body: Readable, signal?: AbortSignal): Promise<Unpacked>;
 }
 
-/** Who connected, and where to, as the sandbox reports it. */
-export interface GateOrigin {
-  /** User inside the sandbox; undefined when the agent did not find the socket, for example after the program has ended. */
-  uid: number | undefined;
-  /** The port of the program's socket. */
-  peerPort: number;
-  /** In the transparent gate: what the program asked for, the name or the address. Absent at the proxy port. */
-  target?: { host: string; port: number };
+/** An exec that lives on without its caller. */
+export interface KeptExec extends ExecRecord {
+  /** Process id inside the sandbox. */
+  pid: number;
+  /** Whether its standard input is open. */
+  hasInput: boolean;
+  /** The text of `keep`. */
+  note: string;
 }
 
-export interface GateOrder {
-  /** On the loopback of the sandbox; 0 closes it. */
-  proxy_port: number;
-  /** Ports of the transparent gate, at most 64; undefined: none is wanted, and one that is there closes its ports. */
-  ports?: readonly number[];
-}
-
-export interface GateMade {
-  /** False: another program has the proxy port. */
-  proxy: boolean;
-  /** The transparent gate. */
-  gate: boolean;
-  /** Ports of the gate that could not be had. */
-  missing: number[];
-}
-
-export interface GateConnection {
-  origin: GateOrigin;
-  /** Bytes of the program. Destroying it resets the program's connection. */
-  socket: Duplex;
-}
-
-/** Where programs of the sandbox find a certificate that they are to trust. */
-export interface TrustMade {
-  /** `/.svc-trust/ca.pem` has it, and `roots.pem` beside it has it with those of the system. */
-  files: boolean;
-  /** The system's own file has it, too. */
-  system: boolean;
-}
-
-export interface SandboxGate {
+/** Both are absent with agents of earlier versions and where no agent of ours runs. */
+export interface KeptExecs {
+  /** Running ones and those that ended lately, whoever started them. */
+  kept?(signal?: AbortSignal): Promise<KeptExec[]>;
   /**
-   * Makes programs trust a certificate of an authority, in PEM; `roots` stand for those of a system that has none. Idempotent.
-   * Absent with agents of earlier versions.
+   * Follows one, with its input: what nobody has followed yet of its output, as far as that was kept, then new output. `truncated`:
+   * older output was dropped. Several may do so at once.
    */
-  trust?(certificate: string, roots: string): Promise<TrustMade>;
-  /**
-   * Opens exactly these ports. Idempotent: connections that wait at a port that stays open stay. They stay open after this
-   * session.
-   */
-  open(order: GateOrder): Promise<GateMade>;
-  /**
-   * Waits for the next connection, first come, first served; there is no limit of time. Rejects when `signal` aborts, which also
-   * resets a connection that came, and when the session ends. `resource_limit` with 256 open or awaited.
-   */
-  accept(signal?: AbortSignal): Promise<GateConnection>;
+  resume?(exec_id: string, signal?: AbortSignal): Promise<Exec & { truncated: boolean }>;
 }
 
 export interface SandboxIo {
@@ -235,7 +204,7 @@ export interface SandboxIo {
   keepsKeys?: true;
   /** Aborting `signal` kills the exec; `exit` then rejects with the signal's reason. */
   exec(spec: ExecSpec, signal?: AbortSignal): Exec;
-  execs: {
+  execs: KeptExecs & {
     list(signal?: AbortSignal): Promise<ExecRecord[]>;
     /** Replays the kept tail, then follows when asked. `truncated`: older output was dropped. */
     attach(exec_id: string, follow: boolean, signal?: AbortSignal): Promise<Exec & { truncated: boolean }>;

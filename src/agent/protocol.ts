@@ -52,6 +52,7 @@ export const KIND = {
   watch: 11,
   pack: 14,
   unpack: 15,
+  resume: 16,
 } as const;
 
 export const METHOD = {
@@ -84,6 +85,7 @@ export const CAPABILITY = {
   dial: 64,
   attributes: 128,
   usage: 256,
+  keep: 512,
 } as const;
 
 /** "No end" of a deadline. */
@@ -92,7 +94,7 @@ export const NO_END = 0xffff_ffff_ffff_ffffn;
 /** Set in the kind or method of what is done for a tenant, whose uid is then the first argument. */
 export const FOR_USER = 0x80;
 
-export const EXEC_FLAG = { pty: 1, detach: 2, stdin: 4, keyed: 8 } as const;
+export const EXEC_FLAG = { pty: 1, detach: 2, stdin: 4, keyed: 8, keep: 16 } as const;
 
 /** "Not given" of u32 modes. */
 export const KEEP_MODE = 0xffff_ffff;

@@ -2,7 +2,7 @@
 import { connectPort } from './connect.ts';
 import { consoleLines } from './console.ts';
 import { startExec } from './exec.ts';
-import { attachExec, listExecs, signalExec } from './execs.ts';
+import { attachExec, keptExecs, listExecs, resumeExec, signalExec } from './execs.ts';
 import { sandboxFiles } from './files.ts';
 import type { SandboxIo } from './io.ts';
 import { CAPABILITY, NO_END } from './protocol.ts';
@@ -17,6 +17,7 @@ export function sandboxIo(
   requests: Requests,
   capabilities: number,
 ): Omit<SandboxIo, 'close' | 'closed' | 'as'> {
+  const keeps = (capabilities & CAPABILITY.keep) !== 0;
   const keepsDeadlines = (capabilities & CAPABILITY.deadlines) !== 0;
   return {
     keepsKeys: true,
@@ -25,6 +26,10 @@ export function sandboxIo(
     execs: {
       list: (signal) => listExecs(requests, signal),
       attach: (exec_id, follow, signal) => attachExec(requests, { exec_id, follow }, signal),
+      ...(keeps && {
+        kept: (signal) => keptExecs(requests, signal),
+        resume: (exec_id, signal) => resumeExec(requests, exec_id, signal),
+      }),
       signal: (exec_id, name) => signalExec(requests, exec_id, name),
     },
     files: sandboxFiles(requests, capabilities),

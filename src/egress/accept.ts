@@ -1,5 +1,6 @@
 // Keeps a few accept streams of a sandbox open, so that its programs need not wait for one.
-import type { GateConnection, SandboxGate, SandboxIo } from '../agent/io.ts';
+import type { GateConnection, SandboxGate } from '../agent/gate-io.ts';
+import type { SandboxIo } from '../agent/io.ts';
 import type { Clock, Timer } from '../domain/ports.ts';
 
 /** Waiting streams; more of them after programs took all at once. */

@@ -1,6 +1,6 @@
 // The outgoing access of one sandbox: accepts connections of its programs, decides, connects, counts and remembers.
 import type { Duplex } from 'node:stream';
-import type { GateConnection, SandboxGate, SandboxIo } from '../agent/io.ts';
+import type { GateConnection, SandboxGate } from '../agent/gate-io.ts';
 import type { Clock } from '../domain/ports.ts';
 import { takeToken } from '../domain/rate.ts';
 import type { EgressCheck } from '../schema/egress.ts';
@@ -110,7 +110,7 @@ export class OpenGate implements EgressGate, FrontGate {
     return { clients, names: this.#names.size, lines: this.#log.size, waiting: this.#slots.waiting };
   }
 
-  async serve(io: SandboxIo): Promise<void> {
+  async serve(io: Parameters<EgressGate['serve']>[0]): Promise<void> {
     const { gate } = io;
     if (!gate) throw noSession();
     await this.#openPorts(gate);

@@ -1,5 +1,5 @@
 // The ports in a sandbox by which its programs connect: that of the proxy, and those of the transparent gate.
-import type { SandboxGate } from '../agent/io.ts';
+import type { SandboxGate } from '../agent/gate-io.ts';
 import { ServiceError } from '../domain/errors.ts';
 
 /**

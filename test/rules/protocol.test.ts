@@ -49,11 +49,13 @@ describe('the agent and the server agree on', () => {
     ['CAPABLE_ARCHIVES', protocol.CAPABILITY.archives],
     ['CAPABLE_TRUST', protocol.CAPABILITY.trust],
     ['CAPABLE_USAGE', protocol.CAPABILITY.usage],
+    ['CAPABLE_KEEP', protocol.CAPABILITY.keep],
     ['FOR_USER', protocol.FOR_USER],
     ['EXEC_PTY', protocol.EXEC_FLAG.pty],
     ['EXEC_DETACH', protocol.EXEC_FLAG.detach],
     ['EXEC_STDIN', protocol.EXEC_FLAG.stdin],
     ['EXEC_KEYED', protocol.EXEC_FLAG.keyed],
+    ['EXEC_KEEP', protocol.EXEC_FLAG.keep],
   ])('%s', (name, value) => {
     expect(defined(name)).toBe(value);
   });

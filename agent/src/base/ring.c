@@ -146,6 +146,16 @@ void ring_skip(struct ring_place *place, size_t size)
 	place->done += size;
 }
 
+void ring_forget(struct ring *ring, const struct ring_place *place)
+{
+	if (place->record < ring->start || place->record >= ring->end)
+		return;
+	ring->start = place->record;
+	/* The record is read to its end. */
+	if (place->done == length_of(ring, place->record))
+		ring->start += HEAD + place->done;
+}
+
 struct ring_place ring_last(const struct ring *ring, size_t count)
 {
 	size_t records = 0;

@@ -40,6 +40,8 @@ struct ring_piece {
 };
 struct ring_piece ring_peek(const struct ring *ring, struct ring_place *place, uint64_t until);
 void ring_skip(struct ring_place *place, size_t size);
+/* Drops the records before the position; that counts as no loss. */
+void ring_forget(struct ring *ring, const struct ring_place *place);
 /* Returns the position of the last `count` records. */
 struct ring_place ring_last(const struct ring *ring, size_t count);
 

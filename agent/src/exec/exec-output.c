@@ -69,10 +69,14 @@ static ssize_t read_some(struct output *output, uint8_t *bytes, size_t size)
 
 static ssize_t to_stream(struct output *output, struct stream *stream)
 {
+	struct exec *exec = exec_of(output);
 	size_t size = DATA_MAX;
 	uint8_t *bytes = stream_reserve(stream, &size);
 	ssize_t got = bytes ? read_some(output, bytes, size) : -1;
 
+	/* Views of one that is kept and has its stream. */
+	if (got > 0 && exec->views > 0)
+		output_ring_put(exec, output->channel, bytes, (size_t)got);
 	stream_commit(stream, output->channel, got > 0 ? (size_t)got : 0);
 	if (got > 0)
 		pipe_room_carried(&output->room, output->watch.fd, (size_t)got);

@@ -86,13 +86,16 @@ static bool read_body(struct exec_plan *plan, struct reader *arguments)
 {
 	if (plan->flags & EXEC_KEYED)
 		plan->body = read_text(arguments);
+	if (plan->flags & EXEC_KEEP)
+		plan->note = read_text(arguments);
 	return !arguments->bad;
 }
 
 static bool is_sound(const struct exec_plan *plan, const struct list *argv)
 {
 	return argv->count > 0 && argv->at[0][0] && plan->id[0] && strlen(plan->id) <= EXEC_ID_MAX &&
-		!(plan->flags & ~(uint32_t)(EXEC_PTY | EXEC_DETACH | EXEC_STDIN | EXEC_KEYED)) &&
+		!(plan->flags & ~(uint32_t)(EXEC_PTY | EXEC_DETACH | EXEC_STDIN | EXEC_KEYED | EXEC_KEEP)) &&
+		(!plan->note || (!(plan->flags & (EXEC_DETACH | EXEC_KEYED)) && strlen(plan->note) <= EXEC_NOTE_MAX)) &&
 		(!plan->body || (plan->body[0] && strlen(plan->body) <= EXEC_BODY_MAX));
 }
 

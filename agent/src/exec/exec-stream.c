@@ -19,7 +19,7 @@ void exec_init(const struct serve_options *given)
 
 static int open_planned(struct stream *stream, const struct exec_plan *plan)
 {
-	bool detached = (plan->flags & (EXEC_DETACH | EXEC_KEYED)) != 0;
+	bool detached = (plan->flags & (EXEC_DETACH | EXEC_KEYED | EXEC_KEEP)) != 0;
 	struct exec *first = plan->body ? execs_find_kept(plan->id, stream->uid) : NULL;
 	int error = first ? 0 : execs_admit(plan->id, detached);
 	struct exec *exec = error || first ? NULL : exec_make(plan);
@@ -31,7 +31,7 @@ static int open_planned(struct stream *stream, const struct exec_plan *plan)
 	exec->child.uid = stream->uid;
 	error = exec_start(exec, plan, options);
 	if (error) {
-		free(exec);
+		exec_free(exec);
 		return error;
 	}
 	stream->work = exec;
@@ -54,7 +54,7 @@ static int open_exec(struct stream *stream, struct reader *arguments)
 }
 
 /* Signal keys that a kernel's terminal would handle are not input. */
-static size_t take_keys(struct exec *exec, const uint8_t *bytes, size_t size)
+static size_t take_keys(struct exec *exec, struct stream *own, const uint8_t *bytes, size_t size)
 {
 	struct foreground_keys keys = foreground_keys(exec->master);
 	size_t start = 0;
@@ -68,26 +68,46 @@ static size_t take_keys(struct exec *exec, const uint8_t *bytes, size_t size)
 		if (!keys.keep_input)
 			foreground_flush(exec->slave);
 		foreground_signal(exec->foreground, number);
-		stream_took(exec->stream, 1);
+		if (own)
+			stream_took(own, 1);
 		start = at + 1;
 	}
 	return start;
 }
 
-static void exec_data(struct stream *stream, const uint8_t *bytes, size_t size)
+/* The writer gives credit to one stream. From the first input of another on, each gets it at once, and the bytes that
+ * wait are bounded here. Returns false when there are too many. */
+static bool share_input(struct exec *exec, struct stream *from, size_t size)
 {
-	struct exec *exec = stream->work;
-	size_t taken = exec->foreground < 0 || exec->master < 0 ? 0 : take_keys(exec, bytes, size);
+	size_t waiting = exec->in.end - exec->in.start;
 
+	if (exec->in.stream)
+		stream_took(exec->in.stream, waiting);
+	exec->in.stream = NULL;
+	if (waiting + size > WIDE_CREDIT)
+		return false;
+	stream_took(from, size);
+	return true;
+}
+
+void exec_input(struct exec *exec, struct stream *from, const uint8_t *bytes, size_t size)
+{
+	bool is_own = from == exec->in.stream;
+	size_t taken;
+
+	if (!is_own && !share_input(exec, from, size)) {
+		stream_fail(from, EAGAIN);
+		return;
+	}
+	taken = exec->foreground < 0 || exec->master < 0 ? 0 : take_keys(exec, is_own ? from : NULL, bytes, size);
 	if (size > 0)
 		exec->line_is_open = bytes[size - 1] != '\n';
 	fd_writer_data(&exec->in, bytes + taken, size - taken);
 }
 
 /* A terminal signals the end of input by a character, which in the middle of a line only submits that line. */
-static void exec_eof(struct stream *stream)
+void exec_input_end(struct exec *exec)
 {
-	struct exec *exec = stream->work;
 	uint8_t ends[2];
 
 	if (exec->master < 0) {
@@ -98,10 +118,33 @@ static void exec_eof(struct stream *stream)
 	fd_writer_data(&exec->in, ends, exec->line_is_open ? 2 : 1);
 }
 
+static void exec_data(struct stream *stream, const uint8_t *bytes, size_t size)
+{
+	exec_input(stream->work, stream, bytes, size);
+}
+
+static void exec_eof(struct stream *stream)
+{
+	exec_input_end(stream->work);
+}
+
+/* Nobody waits for it now: its output is kept as that of a detached one. */
+static void leave(struct exec *exec)
+{
+	exec->stream = exec->in.stream = NULL;
+	exec->detached = true;
+}
+
 static void exec_cancel(struct stream *stream)
 {
 	struct exec *exec = stream->work;
 
+	if (exec->note) {
+		leave(exec);
+		stream->work = NULL;
+		stream_fail(stream, ECANCELED);
+		return;
+	}
 	exec->cancelled = true;
 	kill_start(&exec->kill);
 }
@@ -116,6 +159,10 @@ static void exec_gone(struct stream *stream)
 	exec->stream = exec->in.stream = NULL;
 	if (exec->ended || exec->detached)
 		return;
+	if (exec->note) {
+		leave(exec);
+		return;
+	}
 	exec->cancelled = true;
 	kill_start(&exec->kill);
 }

@@ -194,6 +194,10 @@ struct exec *exec_make(const struct exec_plan *plan)
 		return NULL;
 	memcpy(exec->id, plan->id, strlen(plan->id));
 	memcpy(exec->label, plan->label, strnlen(plan->label, EXEC_LABEL_MAX));
+	if (plan->note && !(exec->note = strdup(plan->note))) {
+		free(exec);
+		return NULL;
+	}
 	if (plan->body)
 		memcpy(exec->body, plan->body, strlen(plan->body));
 	exec->detached = (plan->flags & (EXEC_DETACH | EXEC_KEYED)) != 0;

@@ -16,14 +16,17 @@
 #define EXEC_DETACH 2
 #define EXEC_STDIN 4
 #define EXEC_KEYED 8
+#define EXEC_KEEP 16
 #define EXEC_ID_MAX 128
 #define EXEC_LABEL_MAX 1024
 #define EXEC_BODY_MAX 64
+#define EXEC_NOTE_MAX 1024
 
 /* The arguments of an exec; everything points into the message, or into `room`. (exec-plan.c) */
 struct exec_plan {
 	uint32_t flags, timeout_ms;
 	const char *id, *workdir, *label;
+	const char *note; /* of one that is kept: what `execs` tells of it; NULL otherwise */
 	const char *body; /* what a repeat of its key must equal; NULL without a key */
 	uint16_t rows, cols;
 	char **argv, **env; /* NULL-terminated; `env` includes the defaults that the request does not set */
@@ -84,7 +87,8 @@ struct exec {
 	int foreground;        /* while the program runs, see foreground.h; -1 without one */
 	bool line_is_open;     /* the terminal's input does not end in a newline */
 	struct timer deadline, grace;
-	bool detached; /* detached, its output is kept; also every exec with a key */
+	bool detached; /* detached, its output is kept; also every exec with a key, and one that was left */
+	char *note;    /* of one that is kept: it lives on when its stream ends, and is then `detached`; NULL otherwise */
 	bool speaks;   /* its name on the console */
 	bool started, refused, cancelled, timed_out, ended;
 	struct ring tail;
@@ -116,11 +120,19 @@ void exec_settle(struct exec *exec);
 void output_rings_init(uint64_t budget);
 void output_ring_put(struct exec *exec, uint8_t channel, const uint8_t *bytes, size_t size);
 void output_ring_drop(struct exec *exec);
+/* The view that read up to `place` was the last one: what it has seen is not shown again. */
+void output_ring_seen(struct exec *exec, const struct ring_place *place);
 
 /* ---- exec-stream.c */
 void exec_init(const struct serve_options *options);
 
 extern const struct stream_kind exec_kind;
+
+/* Input from the exec's own stream, or from that of a view. May end `from`. */
+void exec_input(struct exec *exec, struct stream *from, const uint8_t *bytes, size_t size);
+void exec_input_end(struct exec *exec);
+/* Frees an exec that is in no list. (execs.c) */
+void exec_free(struct exec *exec);
 
 /* Answers the repeat of a key on `stream`, which does not become an exec. Returns 0, or a positive errno: EEXIST when
  * the first request differs. (exec-key.c) */

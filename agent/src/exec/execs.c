@@ -7,7 +7,8 @@
 
 #include "base/clock.h"
 
-#define RECORD_SIZE (EXEC_ID_MAX + EXEC_LABEL_MAX + 64)
+#define RECORD_SIZE (EXEC_ID_MAX + EXEC_LABEL_MAX + EXEC_NOTE_MAX + 128)
+#define LIST_KEPT 1
 #define STATE_RUNNING 1
 #define STATE_EXITED 2
 
@@ -55,6 +56,12 @@ static void take_out(struct exec *exec)
 		at = &(*at)->next;
 	*at = exec->next;
 	output_ring_drop(exec);
+	exec_free(exec);
+}
+
+void exec_free(struct exec *exec)
+{
+	free(exec->note);
 	free(exec);
 }
 
@@ -87,7 +94,7 @@ static uint32_t detached_running(void)
 	uint32_t running = 0;
 
 	for (struct exec *exec = first; exec; exec = exec->next)
-		running += !exec->ended && exec->detached;
+		running += !exec->ended && (exec->detached || exec->note);
 	return running;
 }
 
@@ -159,6 +166,7 @@ struct listing {
 	uint64_t number; /* the last exec sent */
 	uid_t uid;       /* the tenant whose execs are listed; 0: all */
 	uint32_t count;
+	bool is_of_kept; /* those that are kept alone, and more of each */
 	size_t sent, size;
 	uint8_t record[RECORD_SIZE];
 };
@@ -167,13 +175,21 @@ static int open_listing(struct stream *stream, struct reader *arguments)
 {
 	struct listing *listing;
 
-	if (!reader_done(arguments))
+	uint8_t flags = arguments->at < arguments->end ? read_u8(arguments) : 0;
+
+	if (!reader_done(arguments) || (flags & ~LIST_KEPT))
 		return EINVAL;
 	stream->work = listing = calloc(1, sizeof(*listing));
 	if (!listing)
 		return ENOMEM;
 	listing->uid = stream->uid;
+	listing->is_of_kept = (flags & LIST_KEPT) != 0;
 	return 0;
+}
+
+static bool takes_input(const struct exec *exec)
+{
+	return exec->in.watch.fd >= 0 && !exec->in.ends;
 }
 
 static void write_record(struct listing *listing, const struct exec *exec)
@@ -183,11 +199,16 @@ static void write_record(struct listing *listing, const struct exec *exec)
 	write_str(&writer, exec->id, strlen(exec->id));
 	write_str(&writer, exec->label, strlen(exec->label));
 	write_number(&writer, exec->ended ? STATE_EXITED : STATE_RUNNING, 1);
-	write_number(&writer, exec->detached, 1);
+	write_number(&writer, exec->detached || exec->note, 1);
 	write_number(&writer, (uint32_t)exec_exit_code(exec), 4);
 	write_number(&writer, exec_signal(exec), 4);
 	write_number(&writer, exec->started_ms, 8);
 	write_number(&writer, exec->ended ? exec->ended_ms : 0, 8);
+	if (listing->is_of_kept) {
+		write_number(&writer, (uint32_t)exec->child.pid, 4);
+		write_number(&writer, takes_input(exec), 1);
+		write_str(&writer, exec->note, strlen(exec->note));
+	}
 	listing->size = (size_t)(writer.at - listing->record);
 	listing->sent = 0;
 	listing->number = exec->number;
@@ -199,7 +220,7 @@ static bool next_record(struct listing *listing)
 	struct exec *exec = first;
 
 	while (exec && (exec->number <= listing->number || exec->refused ||
-	       (listing->uid && exec->child.uid != listing->uid)))
+	       (listing->uid && exec->child.uid != listing->uid) || (listing->is_of_kept && !exec->note)))
 		exec = exec->next;
 	if (exec)
 		write_record(listing, exec);

@@ -31,6 +31,6 @@ void execs_forget_user(uid_t uid);
 void execs_trim(void);
 uint32_t execs_running(void);
 
-extern const struct stream_kind execs_kind, attach_kind;
+extern const struct stream_kind execs_kind, attach_kind, resume_kind;
 
 #endif

@@ -26,6 +26,15 @@ void output_ring_drop(struct exec *exec)
 		resize(exec, 0);
 }
 
+void output_ring_seen(struct exec *exec, const struct ring_place *place)
+{
+	if (!exec->detached)
+		output_ring_drop(exec);
+	else
+		ring_forget(&exec->tail, place);
+	exec->tail.truncated = false;
+}
+
 static struct exec *oldest_ended_tail(void)
 {
 	struct exec *oldest = NULL;

@@ -25,9 +25,11 @@
 #define CAPABLE_ATTRIBUTES 128
 /* It has the call `usage`. */
 #define CAPABLE_USAGE 256
+/* It has flag 16 of `exec`, the stream kind `resume`, and tells more of execs that are kept. */
+#define CAPABLE_KEEP 512
 #define CAPABILITIES \
 	(CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH | CAPABLE_ARCHIVES | CAPABLE_TRUST | CAPABLE_ATTRIBUTES | \
-	 CAPABLE_USAGE)
+	 CAPABLE_USAGE | CAPABLE_KEEP)
 
 /* A connection that can carry the session. */
 struct conn;

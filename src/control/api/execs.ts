@@ -1,5 +1,5 @@
 // Commands in sandboxes, and the console of a sandbox.
-import type { Exec } from '../../agent/io.ts';
+import type { Exec, KeptExec } from '../../agent/io.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import type { OutputText } from '../../domain/output.ts';
 import type {
@@ -22,7 +22,12 @@ export type LiveRequest = ExecRequest & {
   noInput?: true;
   /** Instead of `timeout`, in ms: 0 is none, and one over the owner's maximum is that maximum. */
   deadlineMs?: number;
+  /** The command lives on without this server, where its sandbox can do so; `kept` tells this text, of at most 1,024 bytes. */
+  keep?: string;
 };
+
+/** A command that lives on without its caller. */
+export type KeptItem = Pick<KeptExec, 'exec_id' | 'pid' | 'hasInput' | 'note' | 'state' | 'ended_at'>;
 
 /** Both directions of a running command. */
 export interface LiveExec
@@ -58,6 +63,17 @@ export interface Execs {
   ): Promise<AsyncIterable<StreamedLine>>;
   /** A command with input while it runs. Aborting `signal` kills it, or ends only the connection to a detached one. */
   open(id: string, request: LiveRequest, caller: Caller, signal: AbortSignal): Promise<LiveExec>;
+  /** Commands that were opened with `keep`: those that run and those that ended lately. None where the sandbox keeps none. */
+  kept(id: string, caller: Caller, signal: AbortSignal): Promise<KeptItem[]>;
+  /**
+   * Follows one of them, with its input. `truncated`: output that nobody followed was dropped. Aborting `signal` ends only the
+   * following. Throws `not_found`.
+   */
+  resume(
+    target: { id: string; exec_id: string },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<LiveExec & { truncated: boolean }>;
   /** Resolves when the command runs; it then outlives the caller and this server. */
   detach(id: string, request: KeyableRequest, caller: Caller, signal: AbortSignal): Promise<ExecDetached>;
   /** All running execs and the newest ended ones, newest first. */

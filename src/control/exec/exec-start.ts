@@ -75,7 +75,8 @@ async function launch(
   const { sandbox: row } = known;
   const spec = execSpec(deps, request, known);
   const held = await deps.access.open(row, signal);
-  const exec = held.io.exec(spec, signal);
+  const keep = held.io.execs.kept && request.keep !== undefined ? { keep: request.keep } : {};
+  const exec = held.io.exec({ ...spec, ...keep }, signal);
   const recorded = () =>
     deps.log.started({ sandbox_id: row.id, exec_id: exec.exec_id }, request, caller.actor);
   follow({ publisher: deps.publisher, row, by: caller.actor, recorded }, exec, held);

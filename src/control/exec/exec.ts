@@ -13,6 +13,7 @@ import {
 import { execLines } from './exec-lines.ts';
 import { execResult } from './exec-run.ts';
 import { type ExecCall, type ExecDeps, type StartedExec, startExec } from './exec-start.ts';
+import { keptExecs, resumeExec } from './kept.ts';
 import { detachKeyed, isKeyed, keyedLines, keyedResult } from './keyed.ts';
 
 export function execs(deps: ExecDeps & { clock: Clock }): Execs {
@@ -31,6 +32,12 @@ export function execs(deps: ExecDeps & { clock: Clock }): Execs {
       }),
     open: (id, request, caller, signal) =>
       access.explainFailure(id, () => openExec(deps, id, request, { caller, signal })),
+    kept: (id, caller, signal) => access.explainFailure(id, () => keptExecs(deps, id, { caller, signal })),
+    resume: (target, caller, signal) =>
+      access.explainFailure(target.id, async () => {
+        const { truncated, ...started } = await resumeExec(deps, target, { caller, signal });
+        return { ...live(started), truncated };
+      }),
     detach: (id, request, caller, signal) =>
       access.explainFailure(id, async () => {
         if (!isKeyed(request)) return detachExec(deps, id, request, { caller, signal });

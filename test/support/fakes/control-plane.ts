@@ -171,6 +171,14 @@ export function fakeControlPlane({
         signals.push(signal);
         return liveExec(request, signal, (name, ...args) => note(`live.${name}`, caller, ...args));
       },
+      async kept(id, caller) {
+        note('exec.kept', caller, id);
+        return [];
+      },
+      async resume(target, caller) {
+        note('exec.resume', caller, target);
+        throw new ServiceError('not_found', 'There is no such exec in the sandbox.');
+      },
       async detach(id, request, caller) {
         note('exec.detach', caller, id, request);
         return { exec_id: EXEC_ID };

@@ -4,7 +4,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { GateConnection, SandboxIo } from '../../../src/agent/io.ts';
+import type { GateConnection } from '../../../src/agent/gate-io.ts';
+import type { SandboxIo } from '../../../src/agent/io.ts';
 import { egressLayer } from '../../../src/domain/egress/layers.ts';
 import type {
   AppliedEgress,

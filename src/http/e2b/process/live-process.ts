@@ -1,5 +1,6 @@
 // A process that a client started: it lives on when its clients leave, and several may follow it. What nobody follows is
 // dropped; a follower that does not read holds the process back.
+import { setImmediate } from 'node:timers/promises';
 import type { LiveExec } from '../../../control/api/execs.ts';
 import { asServiceError } from '../../../domain/errors.ts';
 import type { Clock, Timer } from '../../../domain/ports.ts';
@@ -8,6 +9,8 @@ import type { MessageStream } from '../rpc/rpc.ts';
 
 /** The longest piece of output in one message. */
 const PIECE = 32 * 1024;
+/** In place of output that nobody followed and that was more than is kept. */
+const DROPPED = Buffer.from('[svc: earlier output was dropped]\n');
 const BROKEN = ['unavailable', 'not_found'];
 
 export interface ProcessConfig {
@@ -28,6 +31,15 @@ export interface ProcessFacts {
 /** How it ended: an exit, a deadline, or a sandbox that is no more. */
 type End = { event: object } | { failure: RpcFailure } | 'lost';
 
+/** What is given beside the exec and its facts. */
+export interface Course {
+  clock: Clock;
+  /** When it is killed; 0 never, or the agent alone knows. */
+  deadlineMs: number;
+  /** Set for one that another server started, or this one before it lost the sandbox. */
+  resumed?: { isTruncated: boolean };
+}
+
 interface Follower {
   stream: MessageStream;
   done(end: End): void;
@@ -43,17 +55,16 @@ export class LiveProcess {
   #input: Promise<unknown> = Promise.resolve();
   #deadline: Timer | undefined;
 
-  /** `deadlineMs`: when it is killed; 0 never. */
-  constructor(
-    exec: LiveExec,
-    facts: ProcessFacts,
-    { clock, deadlineMs }: { clock: Clock; deadlineMs: number },
-  ) {
+  constructor(exec: LiveExec, facts: ProcessFacts, { clock, deadlineMs, resumed }: Course) {
     this.#exec = exec;
     this.facts = facts;
     this.#isInputOpen = facts.hasInput;
-    this.ended = this.#run();
+    this.ended = this.#run(resumed);
     if (deadlineMs > 0) this.#deadline = clock.after(deadlineMs, () => this.#expire());
+  }
+
+  get exec_id(): string {
+    return this.#exec.exec_id;
   }
 
   get isRunning(): boolean {
@@ -126,8 +137,11 @@ export class LiveProcess {
     if (name === 'SIGKILL') await this.ended;
   }
 
-  async #run(): Promise<void> {
+  async #run(resumed: Course['resumed']): Promise<void> {
     try {
+      // Whoever asked for it follows it by then.
+      if (resumed) await setImmediate();
+      if (resumed?.isTruncated) await this.#send('stderr', DROPPED);
       for await (const { channel, data } of this.#exec.output) await this.#send(channel, data);
       const { exit_code, signal, timed_out } = await this.#exec.exit;
       // The agent keeps the deadline, too, and may be the first.

@@ -10,6 +10,7 @@ import type { Fields } from '../read-body.ts';
 import { RpcFailure } from '../rpc/failure.ts';
 import { type ClientStream, type RpcCall, type ServerStream, timeoutOf, type Unary } from '../rpc/rpc.ts';
 import { type Homes, pathIn } from '../users.ts';
+import { KeptProcesses, noteOf } from './kept-processes.ts';
 import { LiveProcess, type ProcessConfig, type ProcessFacts } from './live-process.ts';
 import { ProcessTable } from './process-table.ts';
 
@@ -40,7 +41,8 @@ export interface ProcessService {
 export function processService(deps: ProcessDeps): ProcessService {
   const table = new ProcessTable(deps.clock);
   const starter = { ...deps, table, given: FIRST_GIVEN };
-  const of = ({ sandbox_id }: RpcCall, message: Fields) => table.find(sandbox_id, message.object('process'));
+  const kept = new KeptProcesses(deps.control, table, deps.clock);
+  const of = (call: RpcCall, message: Fields) => kept.find(call, message.object('process'));
   return {
     streams: {
       Start: async (call, message, out) => {
@@ -48,31 +50,29 @@ export function processService(deps: ProcessDeps): ProcessService {
         await process.follow(out, call.signal);
       },
       Connect: async (call, message, out) => {
-        const found = table.find(call.sandbox_id, message.object('process'), { withEnded: true });
+        const found = await kept.find(call, message.object('process'), { withEnded: true });
         const view = bounded(call, deps.clock);
         await found.follow(out, view.signal);
         if (view.isOver()) throw new RpcFailure('deadline_exceeded', 'the deadline of the call is over');
       },
     },
     unary: {
-      List: async ({ sandbox_id }) => ({
-        processes: table.running(sandbox_id).map(({ facts }) => listed(facts)),
-      }),
+      List: async (call) => ({ processes: (await kept.running(call)).map(listed) }),
       SendInput: async (call, message) => {
-        await sendInput(of(call, message), message.object('input'));
+        await sendInput(await of(call, message), message.object('input'));
         return {};
       },
       CloseStdin: async (call, message) => {
-        await of(call, message).closeInput();
+        await (await of(call, message)).closeInput();
         return {};
       },
       SendSignal: async (call, message) => {
-        await signal(of(call, message), message);
+        await signal(await of(call, message), message);
         return {};
       },
       Update: async (call, message) => {
         const size = message.object('pty')?.object('size');
-        const process = of(call, message);
+        const process = await of(call, message);
         if (size) await process.resize(sideOf(size, 'rows'), sideOf(size, 'cols'));
         return {};
       },
@@ -82,7 +82,7 @@ export function processService(deps: ProcessDeps): ProcessService {
         let process: LiveProcess | undefined;
         for await (const message of messages) {
           const begin = message.object('start');
-          if (begin) process = table.find(call.sandbox_id, begin.object('process'));
+          if (begin) process = await kept.find(call, begin.object('process'));
           const data = message.object('data');
           if (data && !process) throw new RpcFailure('invalid_argument', 'the first message must be start');
           if (data && process) await sendInput(process, data.object('input'));
@@ -107,20 +107,23 @@ async function start(deps: Starter, call: RpcCall, message: Fields): Promise<Liv
   const deadlineMs = timeoutOf(headers);
   const request = await requestOf(deps, call, message, config);
   const { signal } = new AbortController();
-  const exec = await control.exec
-    .open(sandbox_id, { ...request, deadlineMs }, caller, signal)
-    .catch((error: unknown) => {
-      if (asServiceError(error).code !== 'not_found' || !request.workdir) throw error;
-      throw new RpcFailure('invalid_argument', `cwd '${request.workdir}' does not exist`);
-    });
-  const facts: ProcessFacts = {
-    pid: exec.pid?.() ?? deps.given++,
+  const facts = {
     tag: message.text('tag'),
     config,
     isPty: request.tty !== undefined,
     hasInput: request.noInput !== true,
   };
-  const process = new LiveProcess(exec, facts, { clock, deadlineMs });
+  const exec = await control.exec
+    .open(sandbox_id, { ...request, deadlineMs, keep: noteOf(facts) }, caller, signal)
+    .catch((error: unknown) => {
+      if (asServiceError(error).code !== 'not_found' || !request.workdir) throw error;
+      throw new RpcFailure('invalid_argument', `cwd '${request.workdir}' does not exist`);
+    });
+  const process = new LiveProcess(
+    exec,
+    { ...facts, pid: exec.pid?.() ?? deps.given++ },
+    { clock, deadlineMs },
+  );
   table.add(sandbox_id, process);
   return process;
 }

@@ -1,12 +1,12 @@
-// The processes that clients of this server started, by sandbox. A server that restarts forgets them, and the agent ends them
-// with its session (docs/e2b.md).
+// The processes that clients of this server started or follow, by sandbox. What a server that restarts forgets, the agent
+// keeps (kept-processes.ts).
 import type { Clock } from '../../../domain/ports.ts';
 import type { Fields } from '../read-body.ts';
 import { RpcFailure } from '../rpc/failure.ts';
 import type { LiveProcess } from './live-process.ts';
 
 /** How long the end of a process can still be asked for. */
-const KEPT_MS = 30_000;
+export const KEPT_MS = 30_000;
 const MOST_RUNNING = 256;
 const MOST_ENDED = 256;
 
