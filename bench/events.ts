@@ -95,8 +95,7 @@ export async function eventBench(address: string): Promise<EventBench> {
     pair: {
       id: 'P23',
       name: `burst of ${BURST} events to ${READERS} readers`,
-      // Half as many deliveries a second.
-      target: 2,
+      target: 1.5,
       pairs: 30,
       ours: () => timed(ours, bytes, () => refusals(address)),
       baseline: () => timed(bare, bytes, async () => void raw.send({ bytes })),

@@ -1,6 +1,6 @@
 // Checks a value against a shape and says in words what is wrong. Nothing is coerced, filled in or removed: the value
 // that passes is the value that came.
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 import { DESCRIBED } from './described.ts';
 
@@ -23,10 +23,13 @@ ajv.addKeyword(DESCRIBED);
 /** What is wrong with `value`, a sentence that names the property; undefined when it is valid. */
 export type Validator = (value: unknown) => string | undefined;
 
-/** Compiles `schema` once. `what` names the value in sentences, for example `The body`. */
+/** Compiles `schema` for the first value: most of them meet none. `what` names the value in sentences, for example `The body`. */
 export function validator(schema: TSchema, what: string): Validator {
-  const check = ajv.compile(schema);
-  return (value) => (check(value) ? undefined : describe(check.errors?.at(-1), what));
+  let compiled: ValidateFunction | undefined;
+  return (value) => {
+    compiled ??= ajv.compile(schema);
+    return compiled(value) ? undefined : describe(compiled.errors?.at(-1), what);
+  };
 }
 
 function describe(error: ErrorObject | undefined, what: string): string {
