@@ -13,6 +13,7 @@ const PLACEMENT = {
 };
 const CLAIM = { scope: 'alice', key: 'k1', fingerprint: 'f1' };
 
+const EGRESS = { mode: 'gate' as const, spawn: { allow: ['api.example.com'] } };
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 
 export function warm({ store, put }: Given): void {
@@ -28,7 +29,8 @@ export function warm({ store, put }: Given): void {
   };
   const take = (warmed: PrewarmedRecord, limits = NO_CAP, claim?: typeof CLAIM) => {
     const { id, epoch, runtime_id = '', image_digest = '', replica_id } = warmed;
-    const row = sandboxRecord({ id, epoch, runtime_id, image_digest, state: 'running', owner_id: 'alice' });
+    const facts = { id, epoch, runtime_id, image_digest, state: 'running' as const, owner_id: 'alice' };
+    const row = sandboxRecord({ ...facts, egress: EGRESS });
     return store().sandboxes.reserve({
       sandbox: row,
       limits,
@@ -82,6 +84,7 @@ export function warm({ store, put }: Given): void {
       owner_id: 'alice',
       runtime_id: 'r1',
       image_digest: DIGEST,
+      egress: EGRESS,
     });
     expect((await store().sandboxes.countActive()).total).toBe(1);
     expect(await store().events.since(0, 10)).toHaveLength(1);

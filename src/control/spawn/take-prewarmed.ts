@@ -41,7 +41,7 @@ export interface ReadySandboxes {
 }
 
 export interface TakePrewarmedDeps {
-  sandboxes: Pick<SandboxStore, 'reserve' | 'transition'>;
+  sandboxes: Pick<SandboxStore, 'reserve'>;
   prewarm: ReadySandboxes;
   clock: Clock;
   publisher: Publisher;
@@ -102,7 +102,8 @@ async function takeEntry(
     deps.prewarm.claimed(entry);
     deps.publisher.committed(reservation.events);
     if (row.worker_id !== LOCAL_WORKER) passLifetime(deps, row);
-    if (plan.egress) await holdPolicy(deps, row, plan.egress);
+    // It is cut off until this is done.
+    if (plan.egress) await deps.egress.hold({ ...row, egress: plan.egress });
     return { sandbox, ...(reservation.turn !== undefined && { turn: reservation.turn }) };
   }
   if (reservation.kind === 'gone') {
@@ -111,24 +112,6 @@ async function takeEntry(
   }
   if (await givenDeadline(deps, entry, undefined)) deps.prewarm.putBack(entry);
   return reservation;
-}
-
-/**
- * The sandbox is cut off until this is done. PostgreSQL stores a policy with a change of a row, not with a new one. Never rejects.
- */
-async function holdPolicy(
-  { sandboxes, egress: gates, logger }: TakePrewarmedDeps,
-  row: SandboxRecord,
-  egress: SandboxEgress,
-): Promise<void> {
-  const { id, epoch } = row;
-  try {
-    await sandboxes.transition({ id, epoch, from: ['running'], patch: { egress }, events: [] });
-    await gates.hold({ ...row, egress });
-  } catch (err) {
-    const message = 'Could not store the egress policy of a prewarmed sandbox; it stays cut off.';
-    logger.warn({ sandbox_id: id, err }, message);
-  }
 }
 
 /** In the background: until its worker knows the lifetime, the lease bounds the sandbox, and each renewal of it tells. */

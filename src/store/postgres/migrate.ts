@@ -23,6 +23,7 @@ import { SECRETS } from './migrations/0028-secrets.ts';
 import { SESSIONS } from './migrations/0029-sessions.ts';
 import { USAGE } from './migrations/0030-usage.ts';
 import { RUNTIMES } from './migrations/0031-runtimes.ts';
+import { PREWARMED_EGRESS } from './migrations/0032-prewarmed-egress.ts';
 
 interface Migration {
   /** The number of the SQLite migration that makes the same tables. */
@@ -60,6 +61,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 29, works_with: 24, sql: SESSIONS },
   { version: 30, works_with: 24, sql: USAGE },
   { version: 31, works_with: 24, sql: RUNTIMES },
+  { version: 32, works_with: 24, sql: PREWARMED_EGRESS },
 ];
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 

@@ -41,7 +41,7 @@ const RESERVE_TICKET: Statement = {
 /** The same for a prewarmed sandbox, which must be as its taker claimed it. */
 const RESERVE_WARM: Statement = {
   name: 'sandbox-reserve-warm',
-  text: RESERVE_TICKET.text.replace('svc_reserve_22', 'svc_reserve_claimed_25'),
+  text: RESERVE_TICKET.text.replace('svc_reserve_22', 'svc_reserve_claimed_32'),
 };
 
 /** What the values of a row may cause: a violated constraint, and what the database has no other code for. */

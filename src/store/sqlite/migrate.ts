@@ -33,6 +33,7 @@ import { SECRETS } from './migrations/0028-secrets.ts';
 import { SESSIONS } from './migrations/0029-sessions.ts';
 import { USAGE } from './migrations/0030-usage.ts';
 import { RUNTIMES } from './migrations/0031-runtimes.ts';
+import { PREWARMED_EGRESS } from './migrations/0032-prewarmed-egress.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -66,6 +67,7 @@ const MIGRATIONS: readonly string[] = [
   SESSIONS,
   USAGE,
   RUNTIMES,
+  PREWARMED_EGRESS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
