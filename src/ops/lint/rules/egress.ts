@@ -1,4 +1,6 @@
 // Rules about the outgoing connections of sandboxes by policy.
+import { egressGroups } from '../../../domain/egress/layers.ts';
+import type { EgressConfig } from '../../../schema/config-egress.ts';
 import { entryFindings, findingIf, rulesOf } from '../rule.ts';
 
 /** Bits of the prefix of a block that is still no wider than 65,536 addresses of IPv4, or a site of IPv6. */
@@ -59,8 +61,15 @@ export const EGRESS_RULES = rulesOf('egress', [
     check: ({ config: { egress } }) =>
       entryFindings(
         egress.private_names,
-        (name) => name.startsWith('*.'),
-        (name) => `Policies may reach every name of ${name} at private addresses.`,
+        (entry) => wildcards(egress, entry).length > 0,
+        (entry) =>
+          `Policies may reach every name of ${wildcards(egress, entry).join(', ')} at private addresses.`,
       ),
   },
 ]);
+
+/** Those of an entry of private_names, which may be a group. */
+function wildcards(egress: EgressConfig, entry: string): string[] {
+  const names = entry.startsWith('@') ? (egressGroups(egress)[entry.slice(1)] ?? []) : [entry];
+  return names.filter((name) => name.startsWith('*.'));
+}

@@ -88,6 +88,7 @@ it.each([
   ['SVC602', 'providers: {container: {added_caps: [ALL]}}'],
   ['SVC103', 'auth: {enabled: true, api_key: "your-api-key-goes-here-0123456789"}'],
   ['SVC103', 'auth: {enabled: true, api_key: test}'],
+  ['SVC724', 'egress: {private_names: ["@inside"], groups: {inside: "a.example, *.corp.example"}}'],
 ])('%s finds %s', (id, text) => {
   expect(lint(text).findings.map(({ rule }) => rule)).toEqual([id]);
 });
@@ -99,6 +100,7 @@ it.each([
   'server: {trusted_proxies: ["10.0.0.0/8", "fd00::/16"]}',
   'providers: {container: {enabled: false, network_mode: host}}',
   'providers: {userspace: {enabled: false, runner: proot}}',
+  'egress: {private_names: ["@inside"], groups: {inside: "a.example"}}',
 ])('no rule reports %s', (text) => {
   expect(lint(text).findings).toEqual([]);
 });
