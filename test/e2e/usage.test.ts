@@ -72,7 +72,7 @@ describeWith(['root', 'unshare'], 'what sandboxes use', () => {
     });
     expect(first).toMatchObject({ owner_id: 'ann', provider: 'userspace', state: 'running' });
     expect(first.memory_bytes).toBeGreaterThan(0);
-    // Each of several servers learns of sandboxes that others started within 30 s.
+    // Each of several servers learns of sandboxes that others started within 10 s.
     await until('the owner to have both', async () => {
       const { owners } = await get<LiveUsage>(`/usage/sandboxes?ids=${calm},${busy}`);
       return owners.some(({ owner_id, sandboxes }) => owner_id === 'ann' && sandboxes === 2);

@@ -22,7 +22,8 @@ const LEAST_SLICE = 50;
 const LEAST_INTERVAL_MS = 2000;
 /** The interval grows when it has no room for all sandboxes: beyond some thousands their files are opened each time (P50). */
 const MS_EACH = 2;
-const REFRESH_MS = 30_000;
+/** A sandbox that another server started is measured here by then. */
+const REFRESH_MS = 10_000;
 const PAGE = 1000;
 const WATCHED_MS = 30_000;
 const WATCH_EVERY_MS = 2000;

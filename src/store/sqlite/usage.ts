@@ -2,6 +2,8 @@
 import type { Database } from 'better-sqlite3';
 import {
   AMOUNTS,
+  addAmounts,
+  noAmounts,
   type UsageAmounts,
   type UsageChange,
   type UsageFilter,
@@ -113,14 +115,22 @@ function settling(db: Database): (changes: readonly UsageChange[]) => string[] {
      ON CONFLICT (owner_id, hour, provider, template) DO UPDATE SET sandboxes = sandboxes + excluded.sandboxes,
        ${AMOUNTS.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`,
   );
-  return (changes) =>
-    changes.flatMap((change) => {
+  return (changes) => {
+    // Sandboxes of one owner share rows of hours: each row is written once.
+    const hours = new Map<string, StoredUsageRow>();
+    const written = changes.filter((change) => {
       const place = update.get(toStoredChange(change));
-      if (!place) return [];
-      for (const { hour, amounts, begins } of startingHours(change))
-        add.run({ ...place, hour, sandboxes: begins, ...amounts });
-      return [change.sandbox_id];
+      for (const { hour, amounts, begins } of place ? startingHours(change) : []) {
+        const key = JSON.stringify([place, hour]);
+        const row = hours.get(key) ?? { ...(place as Place), hour, sandboxes: 0, ...noAmounts() };
+        row.sandboxes += begins;
+        hours.set(key, addAmounts(row, amounts) as StoredUsageRow);
+      }
+      return place !== undefined;
     });
+    for (const row of hours.values()) add.run(row);
+    return written.map(({ sandbox_id }) => sandbox_id);
+  };
 }
 
 function purging(db: Database): (before: Parameters<UsageStore['purge']>[0]) => number {
