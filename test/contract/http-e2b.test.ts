@@ -22,14 +22,29 @@ const CONTROL: [method: string, path: string][] = [
   ['GET', '/templates'],
   ['GET', '/templates/aliases/base'],
   ['POST', '/sandboxes/sb-x/pause'],
+  ['POST', '/sandboxes/sb-x/resume'],
+  ['POST', '/sandboxes/sb-x/fork'],
+  ['POST', '/sandboxes/sb-x/snapshots'],
+  ['PUT', '/sandboxes/sb-x/network'],
+  ['GET', '/snapshots'],
+  ['GET', '/v2/templates'],
+  ['POST', '/v3/templates'],
 ];
 const DATA: [method: string, path: string][] = [
   ...['Start', 'Connect', 'List', 'SendInput', 'StreamInput', 'SendSignal', 'Update', 'CloseStdin'].map(
     (name): [string, string] => ['POST', `/process.Process/${name}`],
   ),
-  ...['Stat', 'ListDir', 'MakeDir', 'Move', 'Remove', 'WatchDir', 'CreateWatcher'].map(
-    (name): [string, string] => ['POST', `/filesystem.Filesystem/${name}`],
-  ),
+  ...[
+    'Stat',
+    'ListDir',
+    'MakeDir',
+    'Move',
+    'Remove',
+    'WatchDir',
+    'CreateWatcher',
+    'GetWatcherEvents',
+    'RemoveWatcher',
+  ].map((name): [string, string] => ['POST', `/filesystem.Filesystem/${name}`]),
   ['GET', '/files?path=x'],
   ['POST', '/files?path=x'],
   ['GET', '/metrics'],

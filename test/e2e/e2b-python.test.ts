@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../support/requires.ts';
+import { chosenDatabase } from '../support/servers/chosen-database.ts';
 import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const run = promisify(execFile);
@@ -13,7 +14,9 @@ describeWith(['e2b-python', 'bwrap'], 'Python programs for E2B', () => {
   let server: TestServer;
 
   beforeAll(async () => {
-    server = await startServer();
+    // What a watcher of the synchronous SDK saw is kept by the server that made it (docs/e2b.md).
+    const database = chosenDatabase() && 'postgres';
+    server = await startServer({ database });
   });
   afterAll(async () => {
     await server.stop();

@@ -10,6 +10,7 @@ import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { describeWith, itWith } from '../support/requires.ts';
+import { chosenDatabase } from '../support/servers/chosen-database.ts';
 import { cli, packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const run = promisify(execFile);
@@ -26,7 +27,9 @@ describeWith(['bwrap'], 'the listener for E2B with TLS', () => {
   beforeAll(async () => {
     port = await freePort();
     const env = { SVC_E2B_LISTEN: `127.0.0.1:${port}`, SVC_AUTH_ENABLED: 'true', SVC_AUTH_API_KEY: KEY };
-    server = await startServer({ env });
+    // The servers of a fleet share this machine, and cannot share a port.
+    const database = chosenDatabase() && 'postgres';
+    server = await startServer({ env, database });
     const svc = { ...server.env, SVC_API_KEY: KEY };
     const { stdout } = await run(process.execPath, [cli, 'e2b', 'env', '--tls', '--json'], { env: svc });
     const { variables } = JSON.parse(stdout) as { variables: Record<string, string> };
