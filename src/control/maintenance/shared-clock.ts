@@ -20,8 +20,8 @@ const STEP_MS = 1000;
 const FRESH_MS = 5000;
 /** A process that starts waits so long for a beat of another one, */
 const ALONE_AFTER_MS = 2500;
-/** and at most so long for an offset that is not old. */
-const PATIENCE_MS = 15_000;
+/** and at most so long for an offset that is not old: the longest that the role is without a holder, and more. */
+const PATIENCE_MS = 60_000;
 /** A slower answer says too little about the time. */
 const SLOWEST_MS = 1000;
 /** A larger offset is a warning. */
@@ -72,7 +72,10 @@ export class SharedClock {
     ];
   }
 
-  /** The first look. An old offset is waited out while another process lives that may store a new one. */
+  /**
+   * The first look. An old offset is waited out while another process lives that may store a new one; then it throws `unavailable`,
+   * since a wrong time would end sandboxes early.
+   */
   async #adopt(): Promise<void> {
     const { clock } = this.#deps;
     const since = clock.monotonic();
@@ -82,7 +85,8 @@ export class SharedClock {
       if (shared.beats !== sign.beats) sign = { beats: shared.beats, at };
       const isKnown = shared.stored_ms === 0 || isFresh(shared);
       const isAlone = shared.beats === 0 || at - sign.at >= ALONE_AFTER_MS;
-      if (isKnown || isAlone || at - since >= PATIENCE_MS) return this.#learn(shared, at);
+      if (isKnown || isAlone) return this.#learn(shared, at);
+      if (at - since >= PATIENCE_MS) throw unknownTime();
       await clock.sleep(EVERY_MS, this.#stop.signal);
     }
   }
@@ -151,6 +155,13 @@ export class SharedClock {
     return passedMs;
   }
 }
+
+const unknownTime = () =>
+  new ServiceError(
+    'unavailable',
+    'The clock of the database was set, and no other server has stored the time that holds now.',
+    { remedy: 'Look at the logs of the other servers, and start this one again.' },
+  );
 
 const agreed = ({ database_ms, offset_ms }: SharedTime): number => database_ms + offset_ms;
 

@@ -134,6 +134,27 @@ it('waits at its start, after the clock of the database was set, for a process t
   expect(errors().every((error) => Math.abs(error) <= 100)).toBe(true);
 });
 
+it('does not start at an old time while another process lives and stores none', async () => {
+  const { clock, set, give, add, beat } = await machines(0, HOUR);
+  await clock.advance(5000);
+  await give('r-dead');
+  set(2 * HOUR);
+  let refused: { code?: string } = {};
+  void add(0, 2).catch((error: { code?: string }) => {
+    refused = error;
+  });
+  for (let second = 0; second < 55; second++) {
+    await beat('r-1');
+    await clock.advance(1000);
+  }
+  expect(refused).toEqual({});
+  for (let second = 0; second < 8; second++) {
+    await beat('r-1');
+    await clock.advance(1000);
+  }
+  expect(refused).toMatchObject({ code: 'unavailable' });
+});
+
 it('starts alone at a time that is not before the one that was stored last', async () => {
   const { clock, set, give, add } = await machines(0);
   await clock.advance(5000);
