@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { isAddressRange } from '../domain/address.ts';
 import { parseAddress } from '../domain/database-address.ts';
 import { parseDuration } from '../domain/duration.ts';
+import { checkCredential, isHeaderText } from '../domain/egress/credential.ts';
 import { checkPolicy, privateNames, ruleOptions, serverLayer } from '../domain/egress/layers.ts';
 import { parseRules } from '../domain/egress/rule.ts';
 import { ServiceError } from '../domain/errors.ts';
@@ -132,6 +133,23 @@ const RULES: readonly Rule[] = [
     broken: ({ egress }) => !reads(() => privateNames(egress)),
     words:
       'egress.private_names must hold names, *.name or groups of names, such as mirror.example.com or @packages',
+  },
+  {
+    key: 'egress.credentials',
+    broken: ({ egress: { credentials = {}, credential_terms } }) =>
+      Object.keys(credentials).sort().join() !== Object.keys(credential_terms).sort().join(),
+    words: 'egress.credentials and egress.credential_terms must have the same names',
+  },
+  {
+    key: 'egress.credential_terms',
+    broken: ({ egress }) => !reads(() => Object.values(egress.credential_terms).forEach(checkCredential)),
+    words:
+      'egress.credential_terms must have hosts as name, *.name or name:port, a header that can be set, and {value} once in format',
+  },
+  {
+    key: 'egress.credentials',
+    broken: ({ egress }) => Object.values(egress.credentials ?? {}).some((value) => !isHeaderText(value)),
+    words: 'values of egress.credentials must be at most 16,384 printable ASCII characters in one line',
   },
   {
     key: 'egress.groups',

@@ -49,6 +49,14 @@ function mismatchOf({ instancePath, keyword, params }: ErrorObject, config: obje
   const key = keyAbove(parts);
   if (!key) return undefined;
   const index = parts[key.path.split('.').length];
+  if (key.objects && index !== undefined) {
+    const place = parts.slice(key.path.split('.').length + 1).join('.');
+    const field = place === '' ? '' : `, at ${place}`;
+    return {
+      path: key.path,
+      words: `entry ${index} of ${key.path} is not of the form that the API takes${field}`,
+    };
+  }
   if (keyword === 'additionalProperties')
     return { path: key.path, words: `${key.path} has a name of the wrong form` };
   if (keyword === 'pattern' && key.path.endsWith('_url'))

@@ -4,6 +4,7 @@ import { isMap, isScalar, isSeq, type Pair } from 'yaml';
 import {
   CONFIG_KEYS,
   CONFIG_SECTIONS,
+  OBJECT_MAPS,
   SECRET_FILE_SUFFIX,
   SECRET_MAPS,
   SECRET_PATHS,
@@ -96,15 +97,21 @@ function* uniqueNames(items: readonly Pair[], path: string, reading: Reading): I
 /** Stands for what is nested deeper than any key takes, and fails every type. */
 const NESTED = Symbol('nested');
 
-/** A leaf as plain data, one level deep; `{file: PATH}` in a map of secrets is one more. */
-function plain(value: unknown, path: string, reading: Reading): unknown {
+/** Levels of maps and lists: `{file: PATH}` in a map of secrets is one, and so are the lists of an object in a map. */
+function depthOf(path: string): number {
+  if (OBJECT_MAPS.includes(path)) return 3;
+  return SECRET_MAPS.includes(path) ? 2 : 1;
+}
+
+/** A leaf as plain data. */
+function plain(value: unknown, path: string, reading: Reading, depth = depthOf(path)): unknown {
   const node = reading.deref(value);
+  if (depth === 0) return scalar(node, reading);
   if (isSeq(node)) return node.items.map((item) => scalar(item, reading));
   if (!isMap(node)) return scalar(node, reading);
   const entries = [...uniqueNames(node.items as Pair[], path, reading)];
-  const inside = SECRET_MAPS.includes(path) ? plain : (item: unknown) => scalar(item, reading);
   return Object.fromEntries(
-    entries.map(([name, pair]) => [name, inside(pair.value, `${path}.${name}`, reading)]),
+    entries.map(([name, pair]) => [name, plain(pair.value, `${path}.${name}`, reading, depth - 1)]),
   );
 }
 

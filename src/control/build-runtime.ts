@@ -288,7 +288,7 @@ function egressOf(
   const settings = config.current().egress;
   const egress = openEgress?.({ clock, random, onEvent: (event) => gates.noted(event) });
   const { sandboxes, quotas, secrets, signals } = store;
-  const credentials = new Credentials({ secrets, signals, seal, conceal, clock, logger });
+  const credentials = new Credentials({ secrets, signals, config, seal, conceal, clock, logger });
   const { instance } = store;
   const days = settings.ca_days;
   const authorities = new Authorities({ egress, secrets, seal, instance, days, clock, logger });

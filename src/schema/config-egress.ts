@@ -1,6 +1,7 @@
 // The section egress of the configuration.
 import { type Static, Type } from 'typebox';
-import { choice, duration, flag, integer, section, strings } from './config-kinds.ts';
+import { choice, duration, flag, integer, objects, secrets, section, strings } from './config-kinds.ts';
+import { CREDENTIAL_NAME, CredentialFacts } from './credential.ts';
 
 /** Package registries and what they send clients to. */
 const PACKAGES = [
@@ -52,6 +53,15 @@ export const EgressConfig = section(
       allow: strings('Rules of that policy.', { maxLength: 300 }),
       deny: strings('Rules of that policy that win over allow.', { maxLength: 300 }),
     }),
+    credentials: secrets(
+      CREDENTIAL_NAME,
+      'Values of credentials by name, which the server adds to requests of sandboxes (docs/network.md); a value may be {file: PATH}. Each has an entry in credential_terms.',
+    ),
+    credential_terms: objects(
+      CREDENTIAL_NAME,
+      CredentialFacts,
+      'What each of credentials is for: hosts, owners and the other fields of a credential of the API.',
+    ),
     resolver: strings(
       'Addresses of the name servers for sandboxes; empty means the resolver of the system with its hosts file.',
       { maxLength: 64 },

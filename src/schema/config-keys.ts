@@ -19,6 +19,11 @@ export const SECRET_MAPS: readonly string[] = CONFIG_KEYS.filter(
 /** Whether this is an entry of such a map. */
 export const inSecretMap = (path: string): boolean => SECRET_MAPS.some((map) => path.startsWith(`${map}.`));
 
+/** Paths of maps of objects. */
+export const OBJECT_MAPS: readonly string[] = CONFIG_KEYS.filter(({ objects }) => objects).map(
+  ({ path }) => path,
+);
+
 /** Has a `_file` twin; a map of secrets has none. */
 export function isSecretText({ secret, kind }: Pick<ConfigKey, 'secret' | 'kind'>): boolean {
   return secret && kind !== 'map';
@@ -36,6 +41,8 @@ export const RELOADABLE: readonly string[] = [
   'auth.worker_signing_key',
   'auth.worker_signing_key_previous',
   'auth.worker_revoked_tokens',
+  'egress.credentials',
+  'egress.credential_terms',
   'server.cors_allowed_origins',
   'rate_limit',
   'audit.execs',

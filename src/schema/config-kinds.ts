@@ -1,5 +1,5 @@
 // The kinds of keys that the configuration is made of: config.ts and its sections are written in these words.
-import { type TObject, type TProperties, Type } from 'typebox';
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 
 interface KeyNotes {
   description: string;
@@ -33,6 +33,13 @@ export const secrets = (names: string, description: string) =>
       description,
     }),
   );
+/** Names and an object for each. */
+export const objects = <T extends TSchema>(names: string, value: T, description: string) =>
+  Type.Record(Type.String({ pattern: names }), value, {
+    additionalProperties: false,
+    default: {},
+    description,
+  });
 export const strings = (description: string, more: object = {}) =>
   Type.Array(Type.String({ minLength: 1, ...more }), { default: [], description });
 

@@ -14,6 +14,8 @@ export interface ConfigKey {
   /** Absent when the host decides (then `defaultText` says how) and for secrets, which have none. */
   default?: unknown;
   defaultText?: string;
+  /** A map of objects. */
+  objects?: true;
   /** Its value is never shown; a text has a twin `<path>_file`. */
   secret: boolean;
   choices?: readonly string[];
@@ -31,6 +33,7 @@ interface Node {
   type?: string;
   enum?: readonly string[];
   properties?: Record<string, Node>;
+  patternProperties?: Record<string, Node>;
   description?: string;
   default?: unknown;
   defaultText?: string;
@@ -73,6 +76,7 @@ function keyOf(node: Node, path: string): ConfigKey {
     takes: takesOf(node, kind),
     description: node.description ?? '',
     secret: node.secret === true,
+    ...(holdsObjects(node) && { objects: true as const }),
     ...('default' in node && { default: node.default }),
     ...(node.defaultText !== undefined && { defaultText: node.defaultText }),
     ...(node.enum && { choices: node.enum }),
@@ -80,6 +84,9 @@ function keyOf(node: Node, path: string): ConfigKey {
     ...(node.maximum !== undefined && { maximum: node.maximum }),
   };
 }
+
+const holdsObjects = ({ patternProperties = {} }: Node) =>
+  Object.values(patternProperties).some(({ type }) => type === 'object');
 
 const KINDS: Record<string, KeyKind> = { integer: 'number', boolean: 'flag', array: 'list', object: 'map' };
 
@@ -97,7 +104,7 @@ function takesOf(node: Node, kind: KeyKind): string {
     duration: 'a duration like 90s, 30m or 1h30m, at most 8760h',
     choice: `one of ${node.enum?.join(', ')}`,
     list: 'a list of texts',
-    map: 'a map of names to texts',
+    map: holdsObjects(node) ? 'a map of names to maps' : 'a map of names to texts',
   };
   return words[kind];
 }

@@ -134,4 +134,5 @@ export const CredentialDeleted = Type.Object(
 );
 
 /** What is stored of one, apart from its sealed value. */
-export type CredentialFacts = Omit<CredentialPut, 'value'>;
+export const CredentialFacts = Type.Object({ ...facts, owners }, rules);
+export type CredentialFacts = Static<typeof CredentialFacts>;

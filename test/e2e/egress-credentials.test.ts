@@ -22,6 +22,7 @@ import { cli, startServer, type TestServer } from '../support/servers/server.ts'
 
 const SECRET = 'sk-canary-0123456789abcdef0123';
 const INLINE = 'sk-inline-fedcba9876543210fedc';
+const CONFIGURED = 'sk-configured-0123456789abcdef';
 const ADMIN = { 'x-admin-api-key': `${egressKey['x-api-key']}-admin` };
 const CREDENTIAL = { hosts: ['api.example.com'], format: 'Bearer {value}', env: 'API_KEY', owners: ['*'] };
 
@@ -33,7 +34,12 @@ describeWith(['root', 'unshare', 'python3', 'openssl'], 'credentials of userspac
 
   const start = async (home?: string) => {
     const trust = { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'), SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare' };
-    const env = { ...net.launch.env, ...trust };
+    const env = {
+      ...net.launch.env,
+      ...trust,
+      SVC_EGRESS_CREDENTIALS: JSON.stringify({ configured: { file: join(folder, 'key') } }),
+      SVC_EGRESS_CREDENTIAL_TERMS: JSON.stringify({ configured: CREDENTIAL }),
+    };
     server = await startServer({ ...net.launch, env, ...(home !== undefined && { home }) });
     client = api(server.url, egressKey);
   };
@@ -44,6 +50,7 @@ describeWith(['root', 'unshare', 'python3', 'openssl'], 'credentials of userspac
   beforeAll(async () => {
     net = await egressNetwork(cli, () => ({ 'api.example.com': ['93.184.216.34'] }));
     writeFileSync(join(folder, 'ca.pem'), net.ca);
+    writeFileSync(join(folder, 'key'), `${CONFIGURED}\n`, { mode: 0o600 });
     await start();
     expect((await put('api-key', { ...CREDENTIAL, value: SECRET })).status).toBe(200);
   });
@@ -66,6 +73,33 @@ describeWith(['root', 'unshare', 'python3', 'openssl'], 'credentials of userspac
     expect(net.authorizations()).toEqual([`Bearer ${SECRET}`]);
     const { body } = await client.call<EgressLogLine[]>('GET', `/sandboxes/${id}/egress/log`);
     expect(body).toMatchObject([{ how: 'endpoint', credential: 'api-key', path: '/hello.txt', status: 200 }]);
+    await client.destroy(id);
+  });
+
+  it('takes credentials of the configuration, and their new values with a reload', async () => {
+    const { id } = await client.spawn({
+      egress: { allow: ['api.example.com'], credentials: ['configured'] },
+    });
+    const used = async () => {
+      await client.sh(id, 'curl -sS http://configured.svc.internal/hello.txt');
+      return net.authorizations().at(-1);
+    };
+    expect(await used()).toBe(`Bearer ${CONFIGURED}`);
+    const { body } = await client.call<{ name: string }[]>(
+      'GET',
+      '/admin/egress/credentials',
+      undefined,
+      ADMIN,
+    );
+    expect(body.map(({ name }) => name)).toEqual(['api-key', 'configured']);
+    expect((await put('configured', { ...CREDENTIAL, value: 'x' })).status).toBe(409);
+    const path = '/admin/egress/credentials/configured';
+    expect((await client.call('DELETE', path, undefined, ADMIN)).status).toBe(409);
+    const next = 'sk-configured-next-0123456789';
+    writeFileSync(join(folder, 'key'), next);
+    server.child.kill('SIGHUP');
+    await expect.poll(used, { timeout: 10_000 }).toBe(`Bearer ${next}`);
+    for (const value of [CONFIGURED, next]) expect(server.log()).not.toContain(value);
     await client.destroy(id);
   });
 

@@ -47,6 +47,15 @@ describeWith(['unshare', 'root'], 'a reload applies', () => {
     for (const each of calls) all.push((await each()).status);
     return all;
   };
+  const CREDENTIAL = {
+    credentials: { own: 'a value of one' },
+    credential_terms: { own: { hosts: ['a.example'] } },
+  };
+  const changes = new Set<string>();
+  const credential = async () => {
+    const response = await call('/admin/egress/credentials/own', { 'X-Admin-API-Key': OTHER });
+    return (await response.json()) as { updated_at: string; hosts: string[] };
+  };
   const list = (headers?: Record<string, string>) => () => call('/sandboxes', headers);
   const heartbeat = async (token: string) => {
     const body = {
@@ -158,6 +167,21 @@ describeWith(['unshare', 'root'], 'a reload applies', () => {
       before: 503,
       after: 200,
       observe: () => heartbeat(OTHER),
+    },
+    'egress.credentials': {
+      given: { auth: { admin_api_key: OTHER }, egress: { ...CREDENTIAL } },
+      value: { own: 'another value' },
+      before: 1,
+      after: 2,
+      // The value cannot be read back; the time of its change can.
+      observe: async () => changes.add((await credential()).updated_at).size,
+    },
+    'egress.credential_terms': {
+      given: { auth: { admin_api_key: OTHER }, egress: { ...CREDENTIAL } },
+      value: { own: { hosts: ['b.example'] } },
+      before: ['a.example'],
+      after: ['b.example'],
+      observe: async () => (await credential()).hosts,
     },
     'auth.worker_signing_key': {
       value: OTHER,

@@ -2,9 +2,11 @@
 import { checkCredential, type EgressCredential, egressCredential } from '../../domain/egress/credential.ts';
 import { placeholderOf } from '../../domain/egress/policy-view.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import type { LiveConfig } from '../../domain/live-config.ts';
 import { MASKED } from '../../domain/masked.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { Seal } from '../../domain/seal.ts';
+import type { EgressConfig } from '../../schema/config-egress.ts';
 import type { CredentialFacts, CredentialPut, PolicyCredential } from '../../schema/credential.ts';
 import type { EgressPolicy, SandboxEgress } from '../../schema/egress.ts';
 import type { SecretRecord, SecretStore } from '../../store/seam/secrets.ts';
@@ -18,6 +20,8 @@ const EVERYBODY = '*';
 export interface CredentialsDeps {
   secrets: Pick<SecretStore, 'put' | 'remove' | 'list'>;
   signals: SignalStore;
+  /** Those of the configuration stand before stored ones of the same name. */
+  config: LiveConfig<{ egress: Pick<EgressConfig, 'credentials' | 'credential_terms'> }>;
   /** Throws `not_implemented` where there is no key. */
   seal(): Promise<Seal>;
   /** Masks a text in all output from now on, until the returned function is called. */
@@ -43,10 +47,18 @@ export class Credentials {
   readonly #listeners = new Set<() => void>();
   #known: Promise<ReadonlyMap<string, KnownCredential>> | undefined;
   readonly #concealed = new Map<string, () => void>();
+  /** Since when those of the configuration are as they are. */
+  #configuredAt: string;
 
   constructor(deps: CredentialsDeps) {
     this.#deps = deps;
+    this.#configuredAt = this.#now();
     deps.signals.on('secrets', () => this.#changed());
+    deps.config.onChange(({ egress }, previous) => {
+      if (egress === previous.egress) return;
+      this.#configuredAt = this.#now();
+      this.#changed();
+    });
   }
 
   /** Calls `listener` after each change, also by another process. */
@@ -59,14 +71,18 @@ export class Credentials {
     return [...(await this.#all()).values()];
   }
 
-  /** Throws `bad_request` for what cannot be used, `resource_limit` for more than 1,000, `not_implemented` without a key. */
+  /**
+   * Throws `bad_request` for what cannot be used, `conflict` for a name of the configuration, `resource_limit` for more than 1,000,
+   * `not_implemented` without a key.
+   */
   async put(name: string, { value, ...facts }: CredentialPut): Promise<KnownCredential> {
+    this.#refuseConfigured(name);
     refuseMask(value);
     checkCredential(facts);
-    const { secrets, signals, clock } = this.#deps;
+    const { secrets, signals } = this.#deps;
     const sealed = (await this.#deps.seal()).seal(value, PREFIX + name);
     this.#conceal(value);
-    const at = new Date(clock.now()).toISOString();
+    const at = this.#now();
     const stored = await secrets.put(
       { name: PREFIX + name, facts, sealed, created_at: at, updated_at: at },
       MOST,
@@ -81,8 +97,9 @@ export class Credentials {
     return { name, facts, created_at, updated_at, value };
   }
 
-  /** Whether there was one. */
+  /** Whether there was one. Throws `conflict` for a name of the configuration. */
   async remove(name: string): Promise<boolean> {
+    this.#refuseConfigured(name);
     const isKnown = (await this.#all()).has(name);
     await this.#deps.secrets.remove(PREFIX + name);
     this.#changed();
@@ -185,10 +202,28 @@ export class Credentials {
   async #read(): Promise<ReadonlyMap<string, KnownCredential>> {
     const records = await this.#deps.secrets.list('credential');
     const known = await Promise.all(records.map((record) => this.#opened(record)));
-    const values = new Set(known.flatMap(({ value }) => value ?? []));
-    for (const value of values) this.#conceal(value);
-    return new Map(known.map((each) => [each.name, each]));
+    const all = new Map([...known, ...this.#configured()].map((each) => [each.name, each]));
+    for (const value of new Set([...all.values()].flatMap((each) => each.value ?? []))) this.#conceal(value);
+    return new Map([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
+
+  #configured(): KnownCredential[] {
+    const { credentials = {}, credential_terms } = this.#deps.config.current().egress;
+    const at = { created_at: this.#configuredAt, updated_at: this.#configuredAt };
+    return Object.entries(credential_terms).flatMap(([name, facts]) => {
+      const value = credentials[name];
+      return value === undefined ? [] : [{ name, facts, value, ...at }];
+    });
+  }
+
+  #refuseConfigured(name: string): void {
+    if (!Object.hasOwn(this.#deps.config.current().egress.credential_terms, name)) return;
+    throw new ServiceError('conflict', `The credential ${name} is in the configuration.`, {
+      remedy: 'Change egress.credentials and egress.credential_terms, and reload the configuration.',
+    });
+  }
+
+  readonly #now = () => new Date(this.#deps.clock.now()).toISOString();
 
   async #opened({
     name: stored,

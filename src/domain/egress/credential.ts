@@ -49,6 +49,9 @@ export function checkCredential(facts: Facts): void {
     throw invalid('The format of a credential must contain {value} once.', 'Use for example Bearer {value}.');
 }
 
+/** Whether a value can be sent, as the API takes it. */
+export const isHeaderText = (value: string): boolean => /^[ -~]{1,16384}$/.test(value);
+
 /** Throws as `checkCredential` does. */
 export function egressCredential(name: string, facts: Facts, value: string): EgressCredential {
   checkCredential(facts);

@@ -39,7 +39,7 @@ export const credentialRoutes: Route[] = [
     params: CredentialParams,
     body: CredentialPut,
     success: { status: 200, description: 'The credential, without its value.', schema: Credential },
-    errors: ['resource_limit', 'not_implemented', 'unavailable'],
+    errors: ['conflict', 'resource_limit', 'not_implemented', 'unavailable'],
     example: { hosts: ['api.example.com'], format: 'Bearer {value}', owners: ['ann'], value: 'secret' },
     handler: ({ params, body }, { credentials }) => credentials.put(params.name, body),
   }),
@@ -50,7 +50,7 @@ export const credentialRoutes: Route[] = [
     summary: 'Remove an egress credential',
     params: CredentialParams,
     success: { status: 200, description: 'No request gets it any more.', schema: CredentialDeleted },
-    errors: ['not_found', 'unavailable'],
+    errors: ['not_found', 'conflict', 'unavailable'],
     handler: async ({ params }, { credentials }) => {
       await credentials.remove(params.name);
       return { status: 'deleted' as const };

@@ -33,7 +33,7 @@ it('lists every key with its properties', () => {
     'providers.hosted.api_key',
     'providers.custom.api_key',
   ]);
-  expect(SECRET_MAPS).toEqual(['auth.worker_tokens']);
+  expect(SECRET_MAPS).toEqual(['auth.worker_tokens', 'egress.credentials']);
   expect(CONFIG_SECTIONS.map(({ path }) => path)).toContain('providers.userspace');
 });
 

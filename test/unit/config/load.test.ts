@@ -288,6 +288,36 @@ it('reads named secrets inline, from files and from variables', () => {
   expect(whole.config.auth.worker_tokens).toEqual({ c: 'token-of-b' });
 });
 
+it('reads credentials with their terms, and refuses those that do not belong together', () => {
+  write('key of a service\n', 'token');
+  const text = (terms: string, values: string) =>
+    `egress:\n  credentials: ${values}\n  credential_terms: ${terms}\n`;
+  const of = (terms: string, values = '{own: {file: token}}') => {
+    write(text(terms, values));
+    return messages()[0];
+  };
+  const terms =
+    '{own: {hosts: [a.example, "*.b.example:8443"], format: "Bearer {value}", owners: ["*"], allow_http: true}}';
+  write(text(terms, '{own: {file: token}}'));
+  const { config, secrets } = load();
+  expect(config.egress.credentials).toEqual({ own: 'key of a service' });
+  expect(secrets).toEqual(['key of a service']);
+  const hosts = ['a.example', '*.b.example:8443'];
+  const own = { hosts, format: 'Bearer {value}', owners: ['*'], allow_http: true };
+  expect(config.egress.credential_terms).toEqual({ own });
+  expect(of('{other: {hosts: [a.example]}}')).toContain('must have the same names');
+  expect(of('{own: {hosts: [a.example], format: Bearer}}')).toContain('{value} once in format');
+  expect(of('{own: {hosts: ["*.a.example"]}}')).toContain('must have hosts');
+  for (const bad of [
+    '{own: {hosts: []}}',
+    '{own: {}}',
+    '{own: a.example}',
+    '{own: {hosts: [a.example], value: x}}',
+  ])
+    expect(of(bad)).toContain('entry own of egress.credential_terms is not of the form that the API takes');
+  expect(of('{own: {hosts: [a.example]}}', '{own: "two\\nlines"}')).toContain('printable ASCII');
+});
+
 it('refuses invalid named secrets', () => {
   const of = (yaml: string) => {
     write(`auth:\n  worker_tokens: ${yaml}\n`);
