@@ -61,7 +61,7 @@ export function spawnPairs(world: ContainerWorld): Pair[] {
 async function startShare(world: ContainerWorld): Promise<string> {
   const start = await medianOf(GOES, () => timed(world, (made) => started(world, made, true)));
   const exec = await medianOf(GOES, () => clocked(() => execOnce(world, world.live)));
-  return `the engine alone needs ${start.toFixed(0)} ms to create, attach and start the container; our part, the command in the running container, takes ${exec.toFixed(0)} ms. Two designs were tried: a socket into the container beside the engine's stream (0.92 instead of 0.90), and containers that are ready before they are asked for (P26-plain).`;
+  return `the engine alone needs ${start.toFixed(0)} ms to create, attach and start the container; our part, the command in the running container, takes ${exec.toFixed(0)} ms. Two designs were tried: a socket into the container beside the engine's stream, which changes little here (0.90 before, 0.92 after), and containers that are ready before they are asked for (P26-plain).`;
 }
 
 /**
@@ -93,7 +93,7 @@ async function shellShare({ client, live }: ContainerWorld): Promise<string> {
     clocked(async () => inside.push((await client.exec(live, { command: 'true' })).duration_ms)),
   );
   const mean = inside.reduce((sum, ms) => sum + ms, 0) / inside.length;
-  return `the shell itself takes ${mean.toFixed(1)} of the ${took.toFixed(1)} ms; the rest is the request and the path through engine, shim and agent and back, each of which has to wake up.`;
+  return `the shell itself takes ${mean.toFixed(1)} of the ${took.toFixed(1)} ms; the rest is the request and the path through server and agent and back, each of which has to wake up.`;
 }
 
 /** What one measurement leaves to be removed after its time has been taken. */
