@@ -67,6 +67,8 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   P51: { text: 'What `svc top` and the overview of the console ask every few seconds.' },
   P52: { text: 'What an owner used this month, by day.' },
   P53: { text: 'How long one step of writing the ledger takes.' },
+  'P53-csv': { text: 'What a long CSV costs the server in memory.' },
+  'P53-size': { text: 'What the ledger costs on disk.' },
   P54: { text: 'A command of a program for E2B, beyond one of our own client.' },
   P46: { text: 'Whether a thousand open connections slow a new one.' },
   P12: { text: 'What a small API request costs, against a Node server that does nothing.' },

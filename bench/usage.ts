@@ -1,31 +1,27 @@
-// P50 to P53 of the speed table: what measuring sandboxes takes, and how soon the questions about use are answered.
+// P50 to P53 of the speed table: what measuring sandboxes takes, how soon the questions about use are answered, and what the ledger
+// takes of memory and disk.
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import Sqlite from 'better-sqlite3';
 import { liveUsage } from '../src/control/usage/live.ts';
 import { Sampler } from '../src/control/usage/sampler.ts';
 import { UsageTotals } from '../src/control/usage/totals.ts';
 import type { UsageViewDeps } from '../src/control/usage/view-deps.ts';
-import { usageViews } from '../src/control/usage/views.ts';
 import { realClock } from '../src/host/clock.ts';
 import { findCgroupHost } from '../src/providers/local/cgroup-host.ts';
 import { CgroupUsage } from '../src/providers/local/cgroup-usage.ts';
-import { noAmounts, type UsageChange } from '../src/store/seam/usage.ts';
-import type { SandboxRecord, Store } from '../src/store/store.ts';
-import { SILENT, withStore } from './control-plane.ts';
+import type { SandboxRecord } from '../src/store/store.ts';
+import { SILENT } from './control-plane.ts';
 import { withHome } from './folders.ts';
 import type { Pair } from './row.ts';
 import { clocked } from './stats.ts';
+import { withLedger } from './usage-ledger.ts';
 
-export const USAGE_ROWS = ['P50-1000', 'P50-10000', 'P50-turn', 'P51', 'P52', 'P53'];
+export const USAGE_ROWS = ['P50-1000', 'P50-10000', 'P50-turn', 'P51', 'P52', 'P53', 'P53-csv', 'P53-size'];
 
 const INTERVAL_MS = 10_000;
 const CGROUPS = 1000;
-const OWNER_HOURS = 720;
-const OWNERS = 1400;
 const HOUR_MS = 3_600_000;
-const BITE = 250;
 const CONFIG = {
   enabled: true,
   interval: '10s',
@@ -195,90 +191,5 @@ function topPair(sampler: Sampler): Pair {
         const { matching } = liveUsage(deps, { limit: 50 }, CALLER);
         if (matching !== 10_000) throw new Error(`${matching} sandboxes`);
       }),
-  };
-}
-
-/** A ledger with a million rows by hour, and rows of sandboxes that run. */
-async function withLedger(root: string, home: string, measure: (pair: Pair) => Promise<void>): Promise<void> {
-  await withStore(root, home, async () => {});
-  const now = Date.now();
-  const from = new Date(now);
-  const first = Date.UTC(from.getUTCFullYear(), from.getUTCMonth()) / HOUR_MS;
-  fill(join(home, 'svc.db'), first, now);
-  await withStore(root, home, async (store) => {
-    await measure(monthPair(store));
-    await measure(flushPair(store, now));
-  });
-}
-
-function fill(path: string, first: number, now: number): void {
-  const db = new Sqlite(path);
-  const hours = db.prepare(
-    `INSERT INTO usage_hours (owner_id, hour, provider, template, sandboxes, sandbox_ms, cpu_us) VALUES (?, ?, 'userspace', '', 1, 3600000, 1000)`,
-  );
-  const sandboxes = db.prepare(
-    `INSERT INTO usage_sandboxes (sandbox_id, owner_id, provider, template, vcpus, memory_mb, started_at, metered_to) VALUES (?, 'owner-1', 'userspace', '', 1, 512, ?, ?)`,
-  );
-  const stamp = new Date(now).toISOString();
-  db.transaction(() => {
-    for (let owner = 0; owner < OWNERS; owner += 1)
-      for (let hour = 0; hour < OWNER_HOURS; hour += 1) hours.run(`owner-${owner}`, first + hour);
-    for (let n = 0; n < CGROUPS; n += 1) sandboxes.run(`sb-${String(n).padStart(12, '0')}`, stamp, stamp);
-  })();
-  db.close();
-}
-
-function monthPair(store: Store): Pair {
-  const views = usageViews({
-    usage: store.usage,
-    sandboxes: store.sandboxes,
-    settings: { enforce_owner: false },
-    clock: realClock(),
-    host: { cpus: 2 },
-    isMeasuring: true,
-  } as unknown as UsageViewDeps);
-  return {
-    id: 'P52',
-    name: `month of an owner by day, of ${(OWNERS * OWNER_HOURS).toLocaleString('en')} rows by hour`,
-    judged: 'figure',
-    target: 20,
-    pairs: 100,
-    ours: () =>
-      clocked(async () => {
-        const { rows } = await views.owner('owner-700', { step: 'day' }, CALLER);
-        if (rows.length === 0) throw new Error('the owner used nothing');
-      }),
-  };
-}
-
-function flushPair(store: Store, start: number): Pair {
-  let at = start;
-  return {
-    id: 'P53',
-    name: `writing the use of ${BITE} sandboxes, as is done for all of them each minute`,
-    judged: 'figure',
-    target: 8,
-    pairs: 100,
-    ours: async () => {
-      const open = await store.usage.open(BITE);
-      at += 60_000;
-      const changes = open.map((row): UsageChange => {
-        const hour = Math.floor(at / HOUR_MS);
-        const amounts = { ...noAmounts(), sandbox_ms: 60_000, cpu_us: 5000, used_mb_ms: 600_000 };
-        const last = {
-          counter: 'bench',
-          at: new Date(at).toISOString(),
-          cpu_us: at,
-          rx_bytes: 0,
-          tx_bytes: 0,
-          oom_kills: 0,
-        };
-        return { ...row, metered_to: new Date(at).toISOString(), last, hours: [{ hour, amounts }] };
-      });
-      return clocked(async () => {
-        const written = await store.usage.settle(changes);
-        if (written.length !== BITE) throw new Error(`${written.length} rows were written`);
-      });
-    },
   };
 }
