@@ -3,8 +3,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { encodedForms } from '../../src/redact/encoded-forms.ts';
 import { HOSTILE_NAMES, hostileTargets } from '../support/checks/hostile-targets.ts';
-import { INTERCEPTED_NAMES, showsInterception } from '../support/checks/intercepted.ts';
+import {
+  holdsNoByteOf,
+  INTERCEPTED_NAMES,
+  SECRET,
+  showsInterception,
+} from '../support/checks/intercepted.ts';
 import { type EgressNetwork, egressKey, egressNetwork, OWN_PUBLIC } from '../support/hosts/egress-network.ts';
 import { inContainers, inMachine, type Runtime } from '../support/hosts/matrix.ts';
 import { describeWith } from '../support/requires.ts';
@@ -78,9 +84,14 @@ const onWorker =
     }, 240_000);
 
     it(TITLE, () => reachesOnlyPublic(world, mode), 600_000);
-    it('adds credentials in TLS of programs', async () => {
+    it('adds credentials in TLS of programs, whose value neither they nor logs hold', async () => {
       const { client, net } = world;
-      await client.destroy(await showsInterception(client, net, mode === 'gate'));
+      const id = await showsInterception(client, net, mode === 'gate');
+      await holdsNoByteOf(client, id, SECRET);
+      await client.destroy(id);
+      const logs = world.log + world.server.log();
+      expect(logs).toContain('"level":"debug"');
+      expect([SECRET, ...encodedForms(SECRET)].filter((form) => logs.includes(form))).toEqual([]);
     }, 240_000);
   };
 

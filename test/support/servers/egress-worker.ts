@@ -49,6 +49,7 @@ export class EgressWorker {
       SVC_SERVER_PORT: url === undefined ? '0' : new URL(url).port,
       SVC_SECRETS_KEY: 'a key for stored secrets, equal on all servers',
       SVC_WORKER_HEARTBEAT_INTERVAL: '1s',
+      SVC_LOGGING_LEVEL: 'debug',
       ...WORKER,
     };
     const { SVC_EGRESS_RESOLVER: _, ...launch } = this.net.launch.env;
