@@ -84,7 +84,9 @@ class Contexts:
         self.default("python")
         if shutil.which("node") is not None:
             self.default("javascript")
-        return [context.view() for context in list(self._all.values())]
+        # Programs take the last one for the one that they made.
+        all_of_them = sorted(self._all.values(), key=lambda context: not context.default)
+        return [context.view() for context in all_of_them]
 
     def get(self, name):
         context = self._all.get(name)
