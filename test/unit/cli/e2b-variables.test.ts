@@ -1,10 +1,10 @@
 // What `svc e2b env` prints: never a key, and always something that a shell can take.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { e2bVariables, exportLines } from '../../../src/cli/e2b-variables.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
 
 const server = 'http://127.0.0.1:7423/';
 const inShell = (lines: string, env: Record<string, string> = {}) =>
@@ -22,7 +22,7 @@ it('lets the shell read the key, and warns of a form that older SDKs refuse', ()
   expect(exportLines(found)).not.toContain('svc_secret');
   expect(inShell(exportLines(found), env)).toContain(' svc_secret ');
   expect(found.note).toContain('--format e2b');
-  const file = join(mkdtempSync(join(tmpdir(), "svc-k'ey-")), 'key');
+  const file = join(temporaryFolder(), "k'ey");
   writeFileSync(file, 'e2b_0123\n');
   const fromFile = e2bVariables({ server, 'api-key-file': file }, {});
   expect(inShell(exportLines(fromFile))).toContain(' e2b_0123 ');
