@@ -24,6 +24,8 @@ const MOST_PREWARMED = 3;
 const WORKER_FATES: Fate[] = ['lost', 'late'];
 const HOUR_MS = 3_600_000;
 const STORE_FATES: StoreFate[] = ['lost', 'late', 'refused'];
+/** How long a replica believes to have what another has. Longer ones would leave the roles, and so the time, to nobody. */
+const USURPS_MS = 20_000;
 /** How long a worker waits for an answer. */
 const PATIENCE_MS = 10_000;
 /** After a failure for want of an answer a process has by then seen whether there is a sandbox, in all probability. */
@@ -109,7 +111,7 @@ export class ReplicaRun {
       () => (roll(2) === 0 ? this.#freeze(replica) : undefined),
       ...Array(2).fill(() => this.#thaw(replica)),
       () => (roll(3) === 0 ? this.#kill(replica) : undefined),
-      () => Object.assign(replica, { isUsurper: roll(2) === 0 }),
+      () => Object.assign(replica, { usurpsUntil: roll(2) * (w.clock.monotonic() + USURPS_MS) }),
       () => (roll(2) === 0 ? this.#goAway(roll(8000)) : undefined),
       () => (roll(8) === 0 ? this.#setDatabaseClock() : undefined),
       ...Array(4).fill(() => w.clock.advance(roll(30_000))),
@@ -244,7 +246,7 @@ export class ReplicaRun {
     this.#isFaulty = false;
     this.#awayUntil = 0;
     for (const replica of this.replicas) {
-      replica.isUsurper = false;
+      replica.usurpsUntil = 0;
       replica.thaw();
     }
     for (const worker of this.workers) {

@@ -20,8 +20,8 @@ export class Replica {
   readonly #skewMs: number;
   #life = new Life();
   control: ControlPlane;
-  /** It believes to have every role, whatever the store says. */
-  isUsurper = false;
+  /** Until when it believes to have every role, whatever the store says, by monotonic time. */
+  usurpsUntil = 0;
 
   /** `skewMs`: how far the clock of its machine is ahead. */
   constructor(world: World, fate: StoreLine['fate'], skewMs = 0) {
@@ -66,7 +66,8 @@ export class Replica {
         beat: async (self) => {
           const { replicas, roles } = await beat(self);
           const holder = { holder: self.id };
-          return { replicas, roles: this.isUsurper ? roles.map((role) => ({ ...role, ...holder })) : roles };
+          const isUsurper = this.#world.clock.monotonic() < this.usurpsUntil;
+          return { replicas, roles: isUsurper ? roles.map((role) => ({ ...role, ...holder })) : roles };
         },
       },
     };
