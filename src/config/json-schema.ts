@@ -3,6 +3,7 @@
 
 import { Config } from '../schema/config.ts';
 import { SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
+import { DESCRIBED } from '../schema/described.ts';
 
 export type JsonSchema = Record<string, unknown>;
 
@@ -10,9 +11,11 @@ const DURATION = '^(?=.)(?:[0-9]{1,9}h)?(?:[0-9]{1,9}m)?(?:[0-9]{1,9}s)?$';
 
 /** JSON Schema 2020-12 with descriptions and defaults. */
 export function configJsonSchema(): JsonSchema {
-  const plain = JSON.parse(JSON.stringify(Config)) as JsonSchema;
+  const plain = JSON.parse(JSON.stringify(Config, withoutRules)) as JsonSchema;
   return { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'svc.yaml', ...fileForm(plain) };
 }
+
+const withoutRules = (keyword: string, value: unknown) => (keyword === DESCRIBED ? undefined : value);
 
 function fileForm({
   required: _,

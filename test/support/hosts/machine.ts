@@ -48,7 +48,7 @@ const SERVICE = { id: '5e41ce00-0000-4000-8000-000000000000', key: '00' };
 
 const FINDINGS: Record<ProviderKind, string[]> = {
   container: ['engine', 'runtime', 'network', 'agent', 'limits', 'image'],
-  userspace: ['runner', 'limits', 'python3'],
+  userspace: ['runner', 'limits', 'python3', 'network'],
   microvm: ['monitor', 'kernel', 'agent', 'images', 'accelerator'],
   hosted: ['backend'],
   custom: ['backend', 'inventory'],

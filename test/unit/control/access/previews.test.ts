@@ -123,7 +123,7 @@ describe('a connection', () => {
 
   it('is refused where sandboxes share the network of the host', async () => {
     const { config, store, clock } = world(signed);
-    const row = { id: 'sb-a', provider: 'userspace', expires_at: '2030-01-01T00:00:00.000Z' };
+    const row = { id: 'sb-a', provider: 'userspace', expires_at: '2030-01-01T00:00:00.000Z', metadata: {} };
     const made = previews({
       ...{ server: config.current().server, store, clock },
       runtimes: { capabilities: async () => ['exec'] },

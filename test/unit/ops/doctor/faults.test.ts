@@ -51,7 +51,7 @@ it('a sound machine passes every check', async () => {
       providers: {
         custom,
         hosted,
-        userspace: { languages: ['python3'] },
+        userspace: { languages: ['python3'], network: 'user' },
         microvm: { enabled: true, data_dir: whole },
       },
     },
@@ -290,6 +290,12 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ],
   ['no runner works', 'userspace.runner', 'warn', { findings: { userspace: 'runner' } }],
   ['nothing limits', 'userspace.limits', 'warn', { findings: { userspace: 'limits' } }],
+  [
+    'nothing connects for sandboxes',
+    'userspace.network',
+    'warn',
+    { findings: { userspace: 'network' }, config: { providers: { userspace: { network: 'user' } } } },
+  ],
   [
     'an interpreter is missing',
     'userspace.languages',
