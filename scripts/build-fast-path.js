@@ -14,6 +14,8 @@ import { lazyRequires } from './lazy-requires.js';
 
 const yaml = dirname(createRequire(import.meta.url).resolve('yaml/package.json'));
 
+const COMPILE_ATTEMPTS = 3;
+
 /** Schemas that nothing reads are left out, and with them what they are written in. */
 const pureSchemas = {
   name: 'pure-schemas',
@@ -108,11 +110,20 @@ export async function buildClientPath(root) {
   });
   const names = paths.map((path) => path.slice(0, -'.ts'.length).replaceAll('/', ' '));
   writeFileSync(join(root, 'dist/fast-path/client.json'), JSON.stringify(names));
-  const warm = [
-    fileURLToPath(new URL('warm-client.cjs', import.meta.url)),
-    join(root, 'dist/fast-path/client.cjs'),
-  ];
-  await promisify(execFile)(process.execPath, warm, { timeout: 60_000 });
+  await compileClient(join(root, 'dist/fast-path/client.cjs'));
+}
+
+/** V8 rejects a cache whose process ran with other flags than the one that reads it, which has been seen once. */
+async function compileClient(bundle) {
+  const node = async (...args) => await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
+  const path = (name) => fileURLToPath(new URL(name, import.meta.url));
+  const look = `console.log(require(${JSON.stringify(path('../bin/bundle.js'))}).scriptOf(${JSON.stringify(bundle)}).cachedDataRejected)`;
+  for (let attempt = 0; attempt < COMPILE_ATTEMPTS; attempt++) {
+    await node(path('warm-client.cjs'), bundle);
+    const { stdout } = await node('-e', look);
+    if (stdout.trim() === 'false') return;
+  }
+  throw new Error('V8 rejects the code cache of the client that it has just made.');
 }
 
 function clientEntry(paths) {

@@ -40,7 +40,7 @@ const FLEET_PART = {
   args: OVER_FLEET.map((name) => `test/e2e/${name}.test.ts`),
   env: FLEET,
 };
-const LANES = Number(process.env.SVC_TEST_LANES) || 4;
+const LANES = Number(process.env.SVC_TEST_LANES) || 3;
 
 await bootstrap();
 // Outside /tmp, which a lane does not share.
