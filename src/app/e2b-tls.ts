@@ -2,17 +2,10 @@
 import { loadProcessConfig } from '../config/process-config.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { parseListen } from '../domain/listen-address.ts';
+import type { TlsHere } from '../domain/tls-here.ts';
 import { realClock } from '../host/clock.ts';
 import { realRandom } from '../host/random.ts';
 import { ownAuthority, usesOwnAuthority } from './e2b-authority.ts';
-
-export interface TlsHere {
-  /** Has the port of the listener behind it, unless that is 443. */
-  domain: string;
-  port: number;
-  /** PEM files; absent where the certificate is one of the operator's, which the system trusts. */
-  trust?: { caFile: string; bundleFile: string };
-}
 
 const HTTPS_PORT = 443;
 

@@ -1,7 +1,9 @@
 // The variables with which the SDKs of E2B find a server (docs/e2b.md). A key is never printed: the shell reads it from where it is.
+
 import { readFileSync } from 'node:fs';
 import { ServiceError } from '../domain/errors.ts';
 import { quoteWord } from '../domain/exec-request.ts';
+import type { TlsHere } from '../domain/tls-here.ts';
 import type { ConnectionFlags } from './connection.ts';
 
 /** One connection for each open command, terminal and watch: 200, their default, is little. */
@@ -17,19 +19,11 @@ export interface E2bVariables {
   note?: string;
 }
 
-/** The listener with TLS, as the configuration of this machine describes it. */
-export interface TlsAccess {
-  /** Has the port of the listener behind it, unless that is 443. */
-  domain: string;
-  port: number;
-  trust?: { caFile: string; bundleFile: string };
-}
-
 /** Throws `bad_request` for an address that is not one, or a key file that cannot be read. */
 export function e2bVariables(
   { server, 'api-key-file': file }: Pick<ConnectionFlags, 'server' | 'api-key-file'>,
   env: NodeJS.ProcessEnv,
-  tls?: TlsAccess,
+  tls?: TlsHere,
 ): E2bVariables {
   const url = tls ? `https://localhost:${tls.port}` : addressOf(server);
   const key = file === undefined ? env.SVC_API_KEY : readKey(file);
@@ -55,7 +49,7 @@ export function e2bVariables(
 }
 
 /** What proxies of the environment are not asked for. A name stands for those below it, too. */
-const hostsOf = (url: string, tls: TlsAccess | undefined): string[] =>
+const hostsOf = (url: string, tls: TlsHere | undefined): string[] =>
   tls ? [tls.domain.replace(/:\d+$/, '')] : [new URL(url).hostname];
 
 export function exportLines({ variables }: E2bVariables): string {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
 import { IMAGES } from '../support/hosts/engine.ts';
 import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
+import { untilReady } from '../support/ready.ts';
 import { describeWith } from '../support/requires.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
@@ -32,16 +33,6 @@ describeWith(['root', 'docker'], 'containers without a template', () => {
       Labels['svc.instance']?.replaceAll('-', '').startsWith(server.instance),
     );
   const prewarm = async () => (await client.system.metrics()).prewarm;
-  /** As many as are wanted, and at least so many. */
-  const untilReady = (least: number) =>
-    until(
-      `${least} are ready`,
-      async () => {
-        const { ready, starting, wanted } = await prewarm();
-        return ready >= least && ready === wanted && starting === 0;
-      },
-      WAIT_MS,
-    );
   /** An image of its own id under the name. */
   const makeImage = async (command: string) => {
     const { body } = await engine.api.call<{ Id: string }>('POST', '/containers/create', {
@@ -69,7 +60,7 @@ describeWith(['root', 'docker'], 'containers without a template', () => {
       await client.spawn({ owner_id: 'ann', env: { SECRET: 'of-ann' } }),
       await client.spawn({}),
     ];
-    await untilReady(2);
+    await untilReady(client, 2, WAIT_MS);
     const before = await containers();
     const taken = await client.spawn({ owner_id: 'bob', env: { X: '1' } });
     expect((await prewarm()).claimed_total).toBe(1);
@@ -77,7 +68,7 @@ describeWith(['root', 'docker'], 'containers without a template', () => {
     expect(stdout).toBe('1\n');
     expect(before.length).toBeGreaterThanOrEqual(4);
     for (const { id } of [...first, taken]) await client.destroy(id);
-    await untilReady(3);
+    await untilReady(client, 3, WAIT_MS);
     expect(await containers()).toHaveLength(3);
   });
 
@@ -85,7 +76,7 @@ describeWith(['root', 'docker'], 'containers without a template', () => {
     await makeImage('one');
     const old = [];
     for (let n = 0; n < 2; n++) old.push(await client.spawn({ image: IMAGE }));
-    await untilReady(5);
+    await untilReady(client, 5, WAIT_MS);
     const { claimed_total } = await prewarm();
     await makeImage('two');
     const now = await client.spawn({ image: IMAGE });
@@ -104,7 +95,7 @@ describeWith(['root', 'docker'], 'containers without a template', () => {
 
   it('end when a server that was killed starts again', async () => {
     for (let n = 0; n < 2; n++) await client.destroy((await client.spawn({})).id);
-    await untilReady(2);
+    await untilReady(client, 2, WAIT_MS);
     await client.close();
     await server.kill();
     expect((await containers()).length).toBeGreaterThanOrEqual(2);

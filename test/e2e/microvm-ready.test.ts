@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
 import { busyboxImage, machineProcesses } from '../support/hosts/microvm.ts';
+import { untilReady } from '../support/ready.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import {
@@ -39,15 +40,6 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'virtual machines without a 
     client = new Client({ server: server.url });
   };
   const prewarm = async () => (await client.system.metrics()).prewarm;
-  const untilReady = (least: number) =>
-    until(
-      `${least} are ready`,
-      async () => {
-        const { ready, starting, wanted } = await prewarm();
-        return ready >= least && ready === wanted && starting === 0;
-      },
-      WAIT_MS,
-    );
   /** By the instance in their folders. */
   const machines = () => machineProcesses(`${server.instance}v`);
 
@@ -63,7 +55,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'virtual machines without a 
     'are ready from the third spawn on, and run what it asks for',
     async () => {
       const first = [await client.spawn({ memory_mb: 128 }), await client.spawn({ memory_mb: 128 })];
-      await untilReady(1);
+      await untilReady(client, 1, WAIT_MS);
       const taken = await client.spawn({ memory_mb: 128, owner_id: 'bob', env: { X: '1' } });
       expect((await prewarm()).claimed_total).toBe(1);
       const { stdout } = await client.exec(taken.id, {
@@ -78,7 +70,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'virtual machines without a 
   it(
     'end when a server that was killed starts again, and with a server that stops',
     async () => {
-      await untilReady(1);
+      await untilReady(client, 1, WAIT_MS);
       const before = machines();
       expect(before.length).toBeGreaterThan(0);
       await client.close();
@@ -90,7 +82,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'virtual machines without a 
         WAIT_MS,
       );
       for (let n = 0; n < 2; n++) await client.destroy((await client.spawn({ memory_mb: 128 })).id);
-      await untilReady(1);
+      await untilReady(client, 1, WAIT_MS);
       expect(machines().length).toBeGreaterThan(0);
       await client.close();
       await server.stop();
