@@ -1,7 +1,7 @@
 // Bundles what bin/svc.js runs without oclif into one file, as small as it gets. CommonJS: an import of `node:fs` makes Node
 // load all that it can hand out, streams too.
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ import { lazyRequires } from './lazy-requires.js';
 const yaml = dirname(createRequire(import.meta.url).resolve('yaml/package.json'));
 
 const COMPILE_ATTEMPTS = 3;
+const REJECTED = 3;
 
 /** Schemas that nothing reads are left out, and with them what they are written in. */
 const pureSchemas = {
@@ -115,16 +116,28 @@ export async function buildClientPath(root) {
 
 /** V8 rejects a cache whose process ran with other flags than the one that reads it, which has been seen once. */
 async function compileClient(bundle) {
-  const node = async (...args) => await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
-  const path = (name) => fileURLToPath(new URL(name, import.meta.url));
-  const look = `console.log(require(${JSON.stringify(path('../bin/bundle.js'))}).scriptOf(${JSON.stringify(bundle)}).cachedDataRejected)`;
   for (let attempt = 0; attempt < COMPILE_ATTEMPTS; attempt++) {
-    await node(path('warm-client.cjs'), bundle);
-    const { stdout } = await node('-e', look);
-    if (stdout.trim() === 'false') return;
+    await node(inScripts('warm-client.cjs'), bundle);
+    if (await isTaken(bundle)) return;
   }
-  throw new Error('V8 rejects the code cache of the client that it has just made.');
+  rmSync(`${bundle}.cache`);
+  console.error('Warning: V8 rejects the code cache of the client, so short commands start more slowly.');
 }
+
+/** Whether V8 takes the code cache of `bundle`. An exit code says it: output could have colors (FORCE_COLOR). */
+async function isTaken(bundle) {
+  const look = `process.exit(require(${JSON.stringify(inScripts('../bin/bundle.js'))}).scriptOf(${JSON.stringify(bundle)}).cachedDataRejected ? ${REJECTED} : 0)`;
+  try {
+    await node('-e', look);
+    return true;
+  } catch (error) {
+    if (/** @type {{ code?: unknown }} */ (error).code === REJECTED) return false;
+    throw error;
+  }
+}
+
+const node = async (...args) => await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
+const inScripts = (name) => fileURLToPath(new URL(name, import.meta.url));
 
 function clientEntry(paths) {
   const table = paths.map((path) => {
