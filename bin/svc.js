@@ -2,6 +2,7 @@
 // Answers --version and simple calls of `config lint` itself, so that they cost little more than starting Node. Commands that
 // call a server run from their own bundle; oclif runs everything else. CommonJS (package.json beside it), because the module
 // loader takes a quarter of such a start.
+const { existsSync } = require('node:fs');
 const { dirname, join } = require('node:path');
 const { name, version } = require('../package.json');
 
@@ -17,9 +18,13 @@ function isLint() {
 }
 
 function isClient() {
-  const isKnown =
-    command !== undefined && require('../dist/fast-path/client.json').includes(`${topic} ${command}`);
-  return isKnown && !rest.includes('--local');
+  const areWords = /^[a-z]+$/.test(topic) && /^[a-z-]+$/.test(command);
+  return areWords && existsSync(manifestOf()) && !rest.includes('--local');
+}
+
+/** What oclif knows about one command of the client. */
+function manifestOf() {
+  return join(__dirname, `../dist/fast-path/${topic}.${command}.json`);
 }
 
 function runClient() {
@@ -27,7 +32,7 @@ function runClient() {
   const { main } = require('./bundle.js').load(join(root, 'dist/fast-path/client.cjs'));
   // Otherwise V8 optimizes the response parser, which takes longer than the command itself, and Node waits for that on exit.
   require('node:v8').setFlagsFromString('--liftoff-only');
-  return main(root, require('../package.json'));
+  return main(root, require('../package.json'), require(manifestOf()));
 }
 
 async function runOclif() {

@@ -39,9 +39,10 @@ await build({
   outbase: '.',
   chunkNames: 'chunks/[name]-[hash]',
 });
-await Promise.all([buildConsole(root), buildClient(root), buildLintPath(root), buildClientPath(root)]);
+await Promise.all([buildConsole(root), buildClient(root), buildLintPath(root)]);
 execFileSync(process.execPath, [join(root, 'node_modules/oclif/bin/run.js'), 'manifest'], {
   cwd: root,
   env: { ...process.env, OCLIF_SKIP_NEW_VERSION_CHECK: 'true' },
   stdio: ['ignore', 'ignore', 'inherit'],
 });
+await buildClientPath(root);

@@ -7,14 +7,20 @@ export type CommandTable = Readonly<Record<string, () => Promise<{ default: unkn
 
 type PackageJson = ConstructorParameters<typeof Plugin>[0]['pjson'];
 
-/** Runs the command in the arguments of this process. `commands` is keyed by id; `root` and `pjson` are the package's. */
+/**
+ * Runs the command in the arguments of this process. `root` and `pjson` are the package's, `manifest` is what oclif's says of
+ * this command, and `commands` is keyed by id.
+ */
 export async function runClient(
   root: string,
   pjson: NonNullable<PackageJson>,
+  manifest: Plugin['manifest'],
   commands: CommandTable,
 ): Promise<void> {
   // Other plugins have no client commands, and reading each of their folders takes time.
   const plugin = new Plugin({ name: pjson.name, root, pjson, isRoot: true });
+  // Private in oclif, which would read and sort all commands for one.
+  Object.assign(plugin, { _manifest: async () => manifest });
   await plugin.load();
   for (const command of plugin.commands) {
     const load = commands[command.id];
