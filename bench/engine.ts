@@ -12,10 +12,10 @@ export const IMAGE = 'svc-bench/busybox';
 /** Process 1 of the namespaces reaps what others leave, and ends with dockerd. */
 const INIT = 'ip link set lo up; dockerd --config-file "$1" >"$2" 2>&1 & wait $!';
 
-/** Runs `work` with an engine that has the image and is at `socket`; its folder is `home`. */
+/** Runs `work` with an engine that has the image and is at `socket`; its folder is `home`, and it is in the namespaces of the child of `unshare`. */
 export async function withEngine<T>(
   { root, home }: { root: string; home: string },
-  work: (engine: { socket: string; raw: RawEngine }) => Promise<T>,
+  work: (engine: { socket: string; raw: RawEngine; unshare: number }) => Promise<T>,
 ): Promise<T> {
   const socket = join(home, 's');
   const cgroup = basename(home);
@@ -28,7 +28,7 @@ export async function withEngine<T>(
     const tar = createReadStream(join(root, '.cache/test-images/busybox.tar'));
     const answer = await raw.stream('POST', `/images/create?fromSrc=-&repo=${IMAGE}&tag=latest`, tar);
     for await (const _ of answer);
-    return await work({ socket, raw });
+    return await work({ socket, raw, unshare: init.pid ?? 0 });
   } finally {
     raw.close();
     init.kill('SIGKILL');

@@ -1,6 +1,6 @@
 // A real server of the bench's own, in a process and a folder of its own.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../src/client/client.ts';
 import { cleanEnv } from './clean-env.ts';
@@ -13,26 +13,35 @@ export interface BenchServer {
   pid: number;
 }
 
+export interface ServerSettings {
+  home: string;
+  /** More variables for the server. */
+  env?: Record<string, string>;
+  apiKey?: string;
+  /** An `unshare`: the server sees the processes and mounts that its child sees. */
+  beside?: number | undefined;
+}
+
 /**
  * Runs `work` against `svc serve` of the package at `root` with these SVC_ variables beside the folder's own. Sandboxes that
  * are there when `work` fails or is interrupted are ended, for they outlive their server; otherwise they are its own affair.
  */
 export async function withServer<T>(
   root: string,
-  { home, env = {}, apiKey }: { home: string; env?: Record<string, string>; apiKey?: string },
+  { home, env = {}, apiKey, beside }: ServerSettings,
   work: (server: BenchServer) => Promise<T>,
 ): Promise<T> {
-  const { child, address } = await serve(root, home, env);
+  const { child, pid, address } = await serve(root, { home, env, beside });
   const client = new Client({ server: address, ...(apiKey !== undefined && { apiKey }) });
   try {
-    return await work({ address, client, home, pid: child.pid ?? 0 });
+    return await work({ address, client, home, pid });
   } catch (error) {
     await endSandboxes(client).catch(() => undefined);
     throw error;
   } finally {
     await client.close();
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGTERM');
+    process.kill(pid, 'SIGTERM');
     await ended;
   }
 }
@@ -41,11 +50,16 @@ export async function endSandboxes(client: Client): Promise<void> {
   for await (const { id } of client.list()) await client.destroy(id);
 }
 
+interface Served {
+  child: ChildProcess;
+  pid: number;
+  address: string;
+}
+
 function serve(
   root: string,
-  home: string,
-  extra: Record<string, string>,
-): Promise<{ child: ChildProcess; address: string }> {
+  { home, env: extra = {}, beside }: Omit<ServerSettings, 'apiKey'>,
+): Promise<Served> {
   const { SVC_DATABASE_PATH, ...others } = cleanEnv(home);
   const env = {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
@@ -55,7 +69,9 @@ function serve(
   };
   // A log that costs nothing would flatter.
   const log = openSync(join(home, 'log'), 'a');
-  const child = spawn(process.execPath, [join(root, 'bin/svc.js'), 'serve'], {
+  const command = [process.execPath, join(root, 'bin/svc.js'), 'serve'];
+  const [file = '', ...words] = [...(beside === undefined ? [] : joining(beside)), ...command];
+  const child = spawn(file, words, {
     env,
     cwd: home,
     // Ctrl-C on a terminal reaches the entire process group: the server would end before its sandboxes.
@@ -64,7 +80,19 @@ function serve(
   });
   closeSync(log);
   return new Promise((resolve, reject) => {
-    child.once('message', (message: { address: string }) => resolve({ child, address: message.address }));
+    child.once('message', (message: { address: string }) =>
+      resolve({ child, pid: serverOf(child, beside !== undefined), address: message.address }),
+    );
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
   });
+}
+
+function joining(unshare: number): string[] {
+  const space = `/proc/${unshare}/ns`;
+  return ['nsenter', `--pid=${space}/pid_for_children`, `--mount=${space}/mnt`, `--wd=.`, '--'];
+}
+
+/** nsenter waits for the server, its child, and forwards no signal. */
+function serverOf({ pid = 0 }: ChildProcess, isJoined: boolean): number {
+  return isJoined ? Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')) : pid;
 }
