@@ -113,10 +113,10 @@ export class OpenGate implements EgressGate, FrontGate {
   async serve(io: Parameters<EgressGate['serve']>[0]): Promise<void> {
     const { gate } = io;
     if (!gate) throw noSession();
+    this.#agent = gate; // ports of a policy that changes meanwhile are opened after these
     await this.#openPorts(gate);
     this.#loop?.stop();
     if (this.#isClosed) return;
-    this.#agent = gate;
     this.#loop = new AcceptLoop(io, gate, {
       clock: this.#deps.clock,
       serve: (connection) => this.#client(connection),

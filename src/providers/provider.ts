@@ -1,5 +1,6 @@
 // THE PROVIDER SEAM: creates, finds and destroys runtimes. Independent of HTTP, quotas, owners and the database.
 // Always used through guard.ts, which translates errors and enforces deadlines.
+import type { GateOrder } from '../agent/gate-io.ts';
 import type { SandboxIo } from '../agent/io.ts';
 import type { ImageWish } from '../domain/image-policy.ts';
 import type { MachineImages } from '../domain/machine-images.ts';
@@ -29,6 +30,8 @@ export interface RuntimeSpec {
   network: 'default' | 'none';
   /** Make a transparent gate for its outgoing connections; only where `gateRefusal` says that one can be made. */
   gate?: true;
+  /** Ports by which its programs connect. A provider that can opens them before any program runs, and says so in `Created`. */
+  listens?: GateOrder;
   /** A certificate in PEM that its programs are to trust, as far as this is done before it starts (docs/network.md). */
   trust?: string;
   /** Stored in the runtime's label, ISO 8601. */
@@ -67,6 +70,8 @@ export interface ImageSource {
 
 export interface Created {
   runtime_id: string;
+  /** The ports of the order are open: what connects waits for a session. */
+  listens?: true;
   /** The image that runs. */
   image: string;
   /** Digest of the image of the store that runs. */

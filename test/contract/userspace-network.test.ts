@@ -119,3 +119,33 @@ describeWith(['root', 'unshare'], 'a host without slirp4netns', () => {
     place.remove();
   });
 });
+
+for (const runner of ['unshare', 'bwrap'] as const)
+  describeWith(['root', runner, 'python3'], `ports of a sandbox of ${runner}`, () => {
+    it.each([
+      { way: 'proxy', to: "'127.0.0.1', 7424", host: undefined },
+      { way: 'gate', to: "'api.example.com', 2222", host: 'api.example.com' },
+    ])('are open before there is a session [$way]', async ({ way, to, host }) => {
+      const place = userspaceHome();
+      const provider = place.provider({ runner });
+      const id = freshId();
+      const listens = { proxy_port: 7424, ...(way === 'gate' && { ports: [80, 2222] }) };
+      const order = runtimeSpec(id, { listens, ...(way === 'gate' && { gate: true as const }) });
+      expect(await provider.create(order, soon())).toMatchObject({ listens: true });
+      const io = await provider.attach({ id, epoch: 1 }, soon());
+      const code = `import socket; s = socket.create_connection((${to})); print(s.recv(9).decode())`;
+      const program = runInside(io, ['/usr/bin/python3', '-c', code]);
+      // Nobody has called for the ports.
+      const { socket, origin } = (await io.gate?.accept()) ?? {};
+      expect(origin?.target?.host).toBe(host);
+      socket?.end('hello');
+      expect((await program).stdout).toBe('hello\n');
+      // The call finds them as they are.
+      const again = { proxy: true, gate: way === 'gate', missing: [] };
+      expect(await io.gate?.open(listens)).toEqual(again);
+      io.close();
+      await provider.destroy({ id, epoch: 1 }, soon());
+      await provider.close();
+      place.remove();
+    });
+  });

@@ -15,6 +15,7 @@
 #include "init/init.h"
 #include "init/launch.h"
 #include "net/doors.h"
+#include "net/gate.h"
 
 #define MAX_ENVIRONMENT 64
 #define MEBIBYTE (1024 * 1024)
@@ -82,6 +83,18 @@ static int take_gate(const struct settings *s)
 	return 0;
 }
 
+/* proxy_port=, gate_port=: programs may connect from their first moment, without waiting for a host to ask for the ports. */
+static int open_ports(const struct settings *s)
+{
+	uint16_t ports[PORTS_MAX], count = 0;
+	const char *port;
+	size_t cursor = 0;
+
+	while (count < PORTS_MAX && (port = settings_each(s, "gate_port", &cursor)))
+		ports[count++] = (uint16_t)strtoul(port, NULL, 10);
+	return gate_listen((uint16_t)settings_number(s, "proxy_port", 0), ports, count);
+}
+
 /* The steps that need rights over the namespaces; the other runner has done most of them by its own means. */
 static int build(const struct settings *s)
 {
@@ -92,7 +105,7 @@ static int build(const struct settings *s)
 		return fail("be process 1");
 	if (!is_built && (network_up() || root_build(s)))
 		return -1;
-	if (take_gate(s))
+	if (take_gate(s) || open_ports(s))
 		return -1;
 	if (is_pool)
 		return pool_enter(s);

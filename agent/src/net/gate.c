@@ -74,6 +74,15 @@ static bool listen_for_proxy(uint16_t port)
 	return true;
 }
 
+int gate_listen(uint16_t proxy, const uint16_t *ports, uint16_t count)
+{
+	uint16_t missing[PORTS_MAX];
+
+	if ((proxy != 0 && !listen_for_proxy(proxy)) || doors_open(ports, count, missing))
+		return fail("gate: ports");
+	return 0;
+}
+
 static bool has_gate(bool is_wanted)
 {
 	int sockets[GATE_SOCKETS];

@@ -1,6 +1,9 @@
 // The gates of running sandboxes that have an egress policy: opened with the sandbox, kept open over sessions and restarts of
 // this server, closed with the sandbox. Those on workers are opened by every server that needs them, and kept by one.
+import { setImmediate } from 'node:timers/promises';
+import type { GateOrder } from '../../agent/gate-io.ts';
 import type { SystemActor } from '../../domain/actor.ts';
+import { appliedPolicy } from '../../domain/egress/applied.ts';
 import { credentialNames } from '../../domain/egress/policy-view.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { EgressCounters, EgressEvent } from '../../egress/egress.ts';
@@ -8,16 +11,15 @@ import type { EgressOrder } from '../../schema/worker-egress.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 import { type GatedSandbox, isGated, isHere } from './applied-egress.ts';
 import { NOTHING, sum } from './egress-counters.ts';
-import { conceal, type EgressGatesDeps, type Entry, untrusted } from './egress-entry.ts';
-import { orderForWorker, orderOf } from './egress-orders.ts';
+import { type EgressGatesDeps, type Entry, untrusted } from './egress-entry.ts';
+import { orderOf } from './egress-orders.ts';
+import { sendNewest, sendOrder } from './egress-send.ts';
 import { GateAdoption, type GatedRow } from './gate-adoption.ts';
 import type { GateView, HeldGate } from './held-gate.ts';
 import { LocalGate } from './local-gate.ts';
 import { RemoteGate } from './remote-gate.ts';
 
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1000, 30_000];
-/** Repeats of a policy that another server changes at the same time. */
-const MOST_SENT = 5;
 
 const forever = () => new AbortController().signal;
 
@@ -50,8 +52,23 @@ export class EgressGates {
     throw untrusted();
   }
 
-  /** Opens the gate of a sandbox that runs already; retries while that fails, with the sandbox cut off. Never rejects. */
-  readonly hold = (row: GatedRow): Promise<void> => this.#adopt(row);
+  /** The ports by which programs of a new sandbox of this server connect; undefined on a worker. Rejects as the store does. */
+  async ports(row: GatedSandbox): Promise<GateOrder | undefined> {
+    if (!this.#deps.egress || !isHere(row)) return undefined;
+    const { ports, proxy_port = this.#deps.config.proxy_port } = appliedPolicy(await this.order(row));
+    return { proxy_port, ...(ports && { ports }) };
+  }
+
+  /**
+   * Opens the gate of a sandbox that runs, in a later turn of the event loop, so that an answer leaves before. Retries while that
+   * fails, with the sandbox cut off. Never rejects.
+   */
+  readonly hold = async (row: GatedRow): Promise<void> => {
+    if (this.#isStopped || this.#entries.has(row.id)) return;
+    const entry = this.#enter(row);
+    entry.opened = setImmediate().then(() => this.#again(entry, FIRST_RETRY_MS));
+    await entry.opened;
+  };
 
   /** Closes every connection of the sandbox and forgets its policy and its log, on a worker, too. Never rejects. */
   async withdraw(id: string): Promise<void> {
@@ -88,6 +105,8 @@ export class EgressGates {
     entry.row = row;
     entry.changes += 1;
     await this.#apply(entry);
+    // Its new ports are open once it is served.
+    await entry.opened?.catch(() => undefined);
   }
 
   /** Applies the ceiling of an owner that has changed. Never rejects. */
@@ -197,8 +216,8 @@ export class EgressGates {
     const { logger, clock } = this.#deps;
     entry.retries.apply?.cancel();
     try {
-      if (isHere(entry.row)) await this.#send(entry, await this.order(entry.row));
-      else await this.#sendNewest(entry);
+      if (isHere(entry.row)) await sendOrder(entry, await this.order(entry.row), this.#deps);
+      else await sendNewest(entry, this.#deps);
     } catch (err) {
       if (entry.isClosed) return;
       await entry.held.cut();
@@ -212,35 +231,6 @@ export class EgressGates {
         );
       throw err;
     }
-  }
-
-  /** False: an order of another server came first. */
-  async #send(entry: Entry, order: EgressOrder, after?: number): Promise<boolean> {
-    if (entry.isClosed) return true;
-    conceal(entry, order, this.#deps);
-    return entry.held.apply(order, after);
-  }
-
-  /** Other servers also change the policy of a sandbox on a worker: where their order came first, this one is repeated from the store. */
-  async #sendNewest(entry: Entry): Promise<void> {
-    for (let times = 0; times < MOST_SENT; times++) {
-      // Before the store is read: what comes later is not older than what is read.
-      const { orders } = entry.held;
-      const stored = await this.#deps.sandboxes.get(entry.row.id);
-      if (stored && isGated(stored)) entry.row = stored;
-      const order = await orderForWorker(this.#deps, entry.row);
-      if (!(await this.#send(entry, order, orders))) continue;
-      entry.sent = JSON.stringify(order);
-      return;
-    }
-    throw new ServiceError(
-      'unavailable',
-      'Other servers change the egress policy of the sandbox all the time.',
-      {
-        remedy: 'Try again.',
-        retryAfterMs: FIRST_RETRY_MS,
-      },
-    );
   }
 
   /** A worker gets its policy over the connection; here nothing is served before there is one. */

@@ -24,6 +24,8 @@ export interface RuntimePlan {
   private_images?: boolean | undefined;
   /** Its programs connect through a transparent gate. */
   gate?: true;
+  /** Ports by which they connect. */
+  listens?: RuntimeSpec['listens'];
   /** A certificate in PEM that its programs are to trust. */
   trust?: string | undefined;
   /** Any warning is a refusal. */
@@ -121,7 +123,7 @@ export const runtimeRef = ({ runtime_id, id, epoch }: Pick<Runtime, 'runtime_id'
 });
 
 export function runtimeSpec(plan: RuntimePlan): RuntimeSpec {
-  const { row, image, image_policy, private_images, gate, trust, strict } = plan;
+  const { row, image, image_policy, private_images, gate, listens, trust, strict } = plan;
   const { id, epoch, memory_mb, vcpus, network, expires_at, owner_id: account } = row;
   const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };
   return {
@@ -130,6 +132,7 @@ export function runtimeSpec(plan: RuntimePlan): RuntimeSpec {
     ...(image_policy !== undefined && { image_policy }),
     ...(private_images && { private_images }),
     ...(gate && { gate }),
+    ...(listens && { listens }),
     ...(trust !== undefined && { trust }),
     ...(strict && { strict }),
   };

@@ -29,7 +29,7 @@ export interface StartDeps extends SetupDeps {
   runtimes: Pick<Runtimes, 'create' | 'destroy' | 'capabilities'>;
   deadlines: Pick<AgentDeadlines, 'set'>;
   prewarm: Pick<ReadySandboxes, 'makeRoom'>;
-  egress: Pick<EgressGates, 'certificate' | 'open' | 'close'>;
+  egress: Pick<EgressGates, 'certificate' | 'ports' | 'open' | 'hold' | 'close'>;
   logger: Logger;
 }
 
@@ -47,13 +47,14 @@ export async function startSandbox(
   try {
     refuseBefore(plan, signal);
     const trust = plan.egress?.trust && (await deps.egress.certificate());
-    const created = await deps.runtimes.create({ ...plan, trust }, signal);
+    const listens = plan.egress && (await deps.egress.ports({ ...row, egress: plan.egress }));
+    const created = await deps.runtimes.create({ ...plan, trust, listens }, signal);
     // Some backends report a difference only afterwards.
     refuseDifferences(plan.strict, created.warnings);
     type = 'operation.failed';
     const started = { ...row, runtime_id: created.runtime_id };
-    // Setup commands may install packages.
-    if (plan.egress) await deps.egress.open({ ...started, egress: plan.egress }, signal);
+    if (plan.egress && !canWait(plan, created))
+      await deps.egress.open({ ...started, egress: plan.egress }, signal);
     await runSetup(deps, started, plan.setup, signal);
     const sandbox = await running(deps, plan, created);
     if (sandbox) return sandbox;
@@ -73,6 +74,13 @@ export async function startSandbox(
   // What ended the spawn owns the row now and finds the runtime by its label.
   throw await endOfSpawn(deps.sandboxes, row.id);
 }
+
+/**
+ * Whether the gate may open after the answer: what connects waits for it. Setup commands may install packages, and a spawn with
+ * credentials fails where its programs do not trust this server.
+ */
+const canWait = ({ egress, setup }: SpawnPlan, { listens }: Started) =>
+  listens === true && !egress?.trust && setup.length === 0;
 
 /** Whether another replica has taken the row to end it, which is then why the start failed. */
 async function hasEnded({ sandboxes }: StartDeps, row: SandboxRecord): Promise<boolean> {
@@ -104,7 +112,7 @@ function discard({ runtimes, logger }: StartDeps, row: SandboxRecord): void {
 }
 
 async function running(
-  { sandboxes, publisher, deadlines, logger }: StartDeps,
+  { sandboxes, publisher, deadlines, egress, logger }: StartDeps,
   plan: SpawnPlan,
   created: Started,
 ): Promise<Sandbox | undefined> {
@@ -132,6 +140,7 @@ async function running(
     .catch((error: unknown) => written(sandboxes, change, error));
   if (!moved) return undefined;
   publisher.committed(moved.events);
+  if (plan.egress && canWait(plan, created)) void egress.hold({ ...moved.sandbox, egress: plan.egress });
   const { worker_id, expires_at } = moved.sandbox;
   // It was extended while it started. The server ends it at its new end in any case.
   if (expires_at !== row.expires_at && worker_id === LOCAL_WORKER)

@@ -83,7 +83,16 @@ async function make(state: UserspaceState, order: PlannedOrder, signal: AbortSig
   const found = await launch(state, start, signal);
   const warnings = [...drawing.warnings, ...found];
   const digest = order.image.stored && { image_digest: order.image.stored.image.digest };
-  return { runtime_id: name, image: drawing.image, memory_mb, vcpus: spec.vcpus, warnings, ...digest };
+  const listens = spec.listens && { listens: true as const };
+  return {
+    runtime_id: name,
+    image: drawing.image,
+    memory_mb,
+    vcpus: spec.vcpus,
+    warnings,
+    ...digest,
+    ...listens,
+  };
 }
 
 /** Distance from UID_BASE of the sandbox's uid, or of the first of a pool's; undefined: the server's own. */

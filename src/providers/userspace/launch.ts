@@ -1,5 +1,6 @@
 // Starts one blueprint by the launcher. The secret travels on its standard input: arguments and environments of a
 // process can be read by others.
+import type { GateOrder } from '../../agent/gate-io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { MAX_PROCESSES } from '../local/cgroup-plan.ts';
 import { runFolder } from '../local/instance-folders.ts';
@@ -65,6 +66,7 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ...words.args.map((arg): Setting => ['arg', arg]),
     ...words.settings,
     ...(blueprint.gate ? [['gate', blueprint.gate.maker] as Setting] : []),
+    ...(blueprint.listens ? portSettings(blueprint.listens) : []),
     ...(blueprint.userNetwork ? networkSettings(blueprint.userNetwork) : []),
     ...limits(order, state.config.max_disk_mb),
     ...(order.lifeMs === undefined ? [] : [['life_ms', `${order.lifeMs}`] as Setting]),
@@ -73,6 +75,11 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ...environmentSettings(user, blueprint.isPool ? workdir : home, blueprint.env),
   ];
 }
+
+const portSettings = ({ proxy_port, ports = [] }: GateOrder): Setting[] => [
+  ['proxy_port', `${proxy_port}`],
+  ...ports.map((port): Setting => ['gate_port', `${port}`]),
+];
 
 function treeSettings(tree: StagedTree | undefined): Setting[] {
   if (!tree) return [];

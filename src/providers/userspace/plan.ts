@@ -1,5 +1,6 @@
 // Plans a sandbox: cuts the request to what this host gives, and names each cut in a warning.
 import { join } from 'node:path';
+import type { GateOrder } from '../../agent/gate-io.ts';
 import { STORE_UID } from '../../images/store-paths.ts';
 import type { UserspaceConfig } from '../../schema/config.ts';
 import {
@@ -41,6 +42,8 @@ export interface Blueprint {
   terminals?: string;
   /** Who makes its transparent gate, and the file that names its resolver. */
   gate?: { maker: 'init' | 'launcher'; resolver: string };
+  /** Ports by which its programs connect. */
+  listens?: GateOrder;
   /** Host files that are shown over its own, last. */
   covers: Bind[];
   /** Host file for which init makes an /etc/resolv.conf. */
@@ -118,6 +121,7 @@ export async function planSandbox(
     network,
     ...(userNetwork && { userNetwork }),
     ...(spec.gate && { gate: { maker: gateMaker(runner), resolver: resolverPath(state.folders) } }),
+    ...(spec.listens && { listens: spec.listens }),
     covers: await coversOf(state, spec, wish),
     ...(resolver !== undefined && { resolver }),
     agent: reach('svc-agent', agent),

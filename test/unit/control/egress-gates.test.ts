@@ -170,6 +170,22 @@ it('adopts the sandboxes of a restart; an older row that is read meanwhile does 
   expect((await program(ONE)).answer).toBe('403');
 });
 
+it('serves a sandbox whose programs wait for it; a policy that comes first wins', async () => {
+  const { gates, store, program, sessions } = await side();
+  store.row = row({ allow: [ONE] });
+  expect(await gates.ports(row({ allow: [ONE] }))).toEqual({ proxy_port: 7424 });
+  const held = gates.hold(row({ allow: [ONE] }));
+  expect(sessions).toHaveLength(0);
+  const found = gates.reach(row({ allow: [ONE] }));
+  store.row = row({ allow: [OTHER] });
+  await gates.change(row({ allow: [OTHER] }));
+  // Answered once it is served.
+  expect(sessions).toHaveLength(1);
+  expect((await (await found)?.check('93.184.216.34', 2222))?.decision).toBe('denied');
+  await held;
+  expect([(await program(ONE)).answer, (await program(OTHER)).answer]).toEqual(['403', '200']);
+});
+
 it('serves again after its session ended, until the sandbox ends', async () => {
   const { gates, clock, store, program, sessions, sizes } = await side();
   store.row = row({ allow: [ONE] });

@@ -93,3 +93,13 @@ it('gives the VM of a pool a block of uids', () => {
   );
   expect(lines.filter((line) => /^([ug]id|limit_processes)=/.test(line))).toEqual([]);
 });
+
+it('names the ports by which programs connect', () => {
+  const listens = { proxy_port: 7424, ports: [80, 443] };
+  const lines = told({ blueprint: { ...blueprint, listens } });
+  expect(lines.filter((line) => /_port=/.test(line))).toEqual([
+    'proxy_port=7424',
+    'gate_port=80',
+    'gate_port=443',
+  ]);
+});
