@@ -1,13 +1,14 @@
 // The authority that signs the certificate of `e2b.listen` where the operator has none: files beside the database, so that
 // programs which trust it once do so after a restart. It is believed for the names of the sandboxes and for localhost alone.
 import { X509Certificate } from 'node:crypto';
-import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Random } from '../domain/ports.ts';
 import { createAuthority, createLeaf, leafKey } from '../egress/certificates.ts';
 import { makeFoldersSync } from '../host/make-folders.ts';
+import { partFile } from '../host/part-file.ts';
 import type { Config } from '../schema/config.ts';
 
 const DAY_MS = 86_400_000;
@@ -65,7 +66,8 @@ function opened(folder: string, domain: string, { clock, random }: Ports): OwnAu
     return certificate + key;
   };
   if (!existsSync(file)) keepFirst(file, make());
-  if (endOf(readFileSync(file, 'utf8')) - clock.now() < LEAST_LEFT_MS) replace(file, make(), 0o600);
+  if (endOf(readFileSync(file, 'utf8')) - clock.now() < LEAST_LEFT_MS)
+    publish(file, { text: make(), mode: 0o600, replace: true });
   const pem = readFileSync(file, 'utf8');
   const certificate = `${new X509Certificate(pem)}`;
   const roots = existsSync(SYSTEM_ROOTS) ? readFileSync(SYSTEM_ROOTS, 'utf8') : rootCertificates.join('\n');
@@ -88,23 +90,25 @@ const endOf = (pem: string) => Date.parse(new X509Certificate(pem).validTo);
 
 /** The file appears with its content: two starts at once read the same key. */
 function keepFirst(file: string, text: string): void {
-  const part = `${file}.${process.pid}`;
-  writeFileSync(part, text, { mode: 0o600, flush: true });
   try {
-    linkSync(part, file);
+    publish(file, { text, mode: 0o600, replace: false });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    rmSync(part, { force: true });
+    if (!(error instanceof ServiceError && error.code === 'conflict')) throw error;
   }
 }
 
 function keepEqual(file: string, text: string): void {
-  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) replace(file, text, 0o644);
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== text)
+    publish(file, { text, mode: 0o644, replace: true });
 }
 
-function replace(file: string, text: string, mode: number): void {
-  const part = `${file}.${process.pid}`;
-  writeFileSync(part, text, { mode, flush: true });
-  renameSync(part, file);
+function publish(file: string, { text, mode, replace }: { text: string; mode: number; replace: boolean }) {
+  const part = partFile(file);
+  try {
+    writeFileSync(part.path, text);
+    chmodSync(part.path, mode);
+    part.publish(replace);
+  } finally {
+    part.discard();
+  }
 }

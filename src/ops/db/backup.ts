@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { type PartFile, partFile, refuseTaken } from '../../host/part-file.ts';
 import type { BackupReport, VerifyReport } from '../../schema/db-report.ts';
 import { lockInode } from '../../store/sqlite/inode-lock.ts';
 import { rowsOf } from '../../store/sqlite/inspect.ts';
@@ -11,7 +12,6 @@ import { copyOnline } from '../../store/sqlite/online-copy.ts';
 import { fileOf, isSameFile, walBytes } from '../../store/sqlite/reader.ts';
 import { type Checker, openChecker } from './checker.ts';
 import { hashFile } from './copy-file.ts';
-import { type PartFile, partFile, refuseTaken } from './part-file.ts';
 import { requireSpace } from './space.ts';
 
 export interface BackupRequest extends TaskOptions {

@@ -6,6 +6,7 @@ import { displayUrl } from '../../domain/database-address.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { LOCAL_KINDS } from '../../domain/local-kinds.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { partFile, refuseTaken } from '../../host/part-file.ts';
 import type { CopiedTable, CopyReport } from '../../schema/db-report.ts';
 import {
   type CopiedCounters,
@@ -31,7 +32,6 @@ import { fileOf, openReader, walBytes } from '../../store/sqlite/reader.ts';
 import type { Instance } from '../../store/store.ts';
 import { requireSound, type TaskOptions } from './backup.ts';
 import { openChecker } from './checker.ts';
-import { partFile, refuseTaken } from './part-file.ts';
 import { restoreDatabase } from './restore.ts';
 
 const MOST_NAMED = 20;

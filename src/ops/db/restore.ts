@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { shellWord } from '../../domain/exec-request.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { flush, type PartFile, partFile } from '../../host/part-file.ts';
 import type { RestoreReport, VerifyReport } from '../../schema/db-report.ts';
 import { acknowledgedFile } from '../../store/sqlite/acknowledged.ts';
 import { checkpointDatabase } from '../../store/sqlite/checkpoint.ts';
@@ -19,7 +20,6 @@ import { refuseAliases } from '../../store/sqlite/refuse-aliases.ts';
 import { requireSound, type TaskOptions } from './backup.ts';
 import { openChecker } from './checker.ts';
 import { type Copied, copyHashed } from './copy-file.ts';
-import { flush, type PartFile, partFile } from './part-file.ts';
 import { giveTo, keepSafe, ownerOf, SIDECARS } from './safety-copy.ts';
 import { requireSpace } from './space.ts';
 

@@ -2,8 +2,8 @@
 // it, the file with whatever stands beside it, byte for byte.
 import { chownSync, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { partFile } from '../../host/part-file.ts';
 import { copyHashed } from './copy-file.ts';
-import { partFile } from './part-file.ts';
 
 /** What belongs to a database beside its file. */
 export const SIDECARS = ['-wal', '-shm', '-journal'] as const;

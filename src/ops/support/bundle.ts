@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { orAfter } from '../../domain/timeout.ts';
+import { partFile, refuseTaken } from '../../host/part-file.ts';
 import { type Redactor, redactor } from '../../redact/engine.ts';
 import { type Ledger, redactionLedger } from '../../redact/ledger.ts';
 import {
@@ -13,7 +14,6 @@ import {
   type SectionEntry,
 } from '../../schema/bundle.ts';
 import { CONFIG_KEYS } from '../../schema/config-keys.ts';
-import { partFile, refuseTaken } from '../db/part-file.ts';
 import { ownersIn } from './owners.ts';
 import { type BundleSources, SECTIONS, type Section } from './sections.ts';
 

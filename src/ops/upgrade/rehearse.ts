@@ -4,6 +4,7 @@ import { copyFileSync, constants as FS, mkdtempSync, readdirSync, rmSync } from 
 import { dirname, join, resolve } from 'node:path';
 import { shellWord } from '../../domain/exec-request.ts';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
+import { isAlive } from '../../host/part-file.ts';
 import type { BackupReport } from '../../schema/db-report.ts';
 import type { DoctorReport } from '../../schema/doctor.ts';
 import type { LintReport } from '../../schema/lint.ts';
@@ -15,7 +16,6 @@ import { type MigratedFile, migrateFile } from '../../store/sqlite/migrate-file.
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
 import { backupDatabase, type TaskOptions } from '../db/backup.ts';
-import { isAlive } from '../db/part-file.ts';
 import { requireSpace } from '../db/space.ts';
 import { readAll } from './records.ts';
 import { type StepOutcome, Steps } from './steps.ts';

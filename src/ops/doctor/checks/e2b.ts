@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { parseListen } from '../../../domain/listen-address.ts';
 import type { Config } from '../../../schema/config.ts';
 import { type CheckGroup, type Finding, fail, pass, warn } from '../check.ts';
-import { lockOwner } from '../lock-owner.ts';
+import { portFinding } from '../port-finding.ts';
 
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
@@ -17,18 +17,13 @@ export const E2B: CheckGroup = {
     {
       name: 'port',
       title: 'Port with TLS',
-      look: async ({ host, config: { e2b, database } }) => {
-        const { host: name, port } = parseListen(e2b.listen);
-        const fault = await host.portFault(name, port);
-        if (fault === undefined) return pass(`${e2b.listen} is free.`);
-        if (fault !== 'EADDRINUSE')
-          return fail(
-            `The server cannot listen on ${e2b.listen} (${fault}).`,
-            'Set e2b.listen to an address of this machine and a port above 1023.',
-          );
-        return (await lockOwner(host, database.path))
-          ? pass(`The service runs, and ${e2b.listen} is in use.`)
-          : fail(`Another program listens on ${e2b.listen}.`, 'Stop that program, or change e2b.listen.');
+      look: async (context) => {
+        const { listen } = context.config.e2b;
+        return portFinding(context, {
+          ...parseListen(listen),
+          held: () => `The service runs, and ${listen} is in use.`,
+          settings: { port: 'e2b.listen', host: 'e2b.listen' },
+        });
       },
     },
     {

@@ -11,7 +11,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../domain/errors.ts';
 
 const SIDECARS = ['', '-journal', '-wal', '-shm'];
 
