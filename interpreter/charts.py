@@ -104,7 +104,8 @@ def wedges(_axes, drawn):
         "elements": [
             {
                 "label": str(wedge.get_label()),
-                "angle": abs(number(wedge.theta2 - wedge.theta1)),
+                # Angles are kept as 32-bit numbers: 36 may be 36.0000005.
+                "angle": abs(round(number(wedge.theta2 - wedge.theta1), 4)),
                 "radius": number(wedge.r),
             }
             for wedge in drawn

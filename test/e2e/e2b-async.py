@@ -3,8 +3,10 @@
 import asyncio
 import urllib.request
 
+import httpx
 from e2b import (
     AsyncSandbox as Sandbox,
+    AsyncTemplate,
     CommandExitException,
     FileNotFoundException,
     InvalidArgumentException,
@@ -45,6 +47,7 @@ async def commands(sandbox):
     assert (await fails(CommandExitException, lambda: run("exit 3"))).exit_code == 3
     await fails(InvalidArgumentException, lambda: run("true", cwd="/nowhere"))
     await fails(TimeoutException, lambda: run("sleep 60", timeout=1))
+    assert (await run("cat /run/e2b/.E2B_SANDBOX_ID")).stdout == sandbox.sandbox_id
     held("commands")
 
 
@@ -70,6 +73,15 @@ async def terminals(sandbox):
     await sandbox.pty.send_stdin(terminal.pid, b"stty size; exit\n")
     await terminal.wait()
     assert b"30 100" in b"".join(shown), shown
+    left = await sandbox.pty.create(size=size, on_data=lambda data: None)
+    await left.disconnect()
+    shown = []
+    again = await sandbox.pty.connect(left.pid, on_data=lambda data: shown.append(data))
+    await sandbox.pty.send_stdin(left.pid, b"echo back-$((6 * 7)); exit\n")
+    await again.wait()
+    assert b"back-42" in b"".join(shown), shown
+    killed = await sandbox.pty.create(size=size, on_data=lambda data: None)
+    assert await sandbox.pty.kill(killed.pid) and not await sandbox.pty.kill(killed.pid)
     held("terminals")
 
 
@@ -88,7 +100,20 @@ async def files(sandbox):
     await files.remove("made")
     assert not await files.exists("made") and await files.exists("n/o/one")
     await fails(FileNotFoundException, lambda: files.read("nothing"))
+    assert (await files.write("marked", "x", metadata={"source": "a b"})).metadata == {"source": "a b"}
+    assert (await files.get_info("marked")).metadata == {"source": "a b"}
     held("files")
+    git = sandbox.git
+    await git.init("/tmp/repository", initial_branch="main")
+    await files.write("/tmp/repository/note", "text")
+    assert [each.name for each in (await git.status("/tmp/repository")).file_status] == ["note"]
+    await git.add("/tmp/repository")
+    await git.commit("/tmp/repository", "first", author_name="A", author_email="a@example.com")
+    assert (await git.branches("/tmp/repository")).current_branch == "main"
+    held("git")
+    assert await AsyncTemplate.exists("base") and not await AsyncTemplate.exists("no-such")
+    assert await sandbox.list_snapshots().next_items() == []
+    held("templates")
     seen = asyncio.Event()
     await files.make_dir("seen")
     watch = await files.watch_dir("seen", on_event=lambda event: seen.set() if event.type.value == "write" else None)
@@ -107,6 +132,9 @@ async def main():
     await files(sandbox)
     url = sandbox.download_url("a/b c+d.txt", use_signature_expiration=60)
     assert urllib.request.urlopen(url).read().decode() == "h\u00e4llo"
+    async with httpx.AsyncClient(trust_env=False) as client:
+        sent = await client.post(sandbox.upload_url("sent"), files={"file": b"sent"})
+    assert (sent.status_code, await sandbox.files.read("sent")) == (200, "sent"), sent.text
     held("links")
     assert (await sandbox.get_metrics())[0].cpu_count == 1
     held("metrics")

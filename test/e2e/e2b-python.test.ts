@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../support/requires.ts';
-import { chosenDatabase } from '../support/servers/chosen-database.ts';
 import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const run = promisify(execFile);
@@ -14,9 +13,7 @@ describeWith(['e2b-python', 'bwrap'], 'Python programs for E2B', () => {
   let server: TestServer;
 
   beforeAll(async () => {
-    // What a watcher of the synchronous SDK saw is kept by the server that made it (docs/e2b.md).
-    const database = chosenDatabase() && 'postgres';
-    server = await startServer({ database });
+    server = await startServer();
   });
   afterAll(async () => {
     await server.stop();
@@ -36,6 +33,8 @@ describeWith(['e2b-python', 'bwrap'], 'Python programs for E2B', () => {
     'processes',
     'terminals',
     'files',
+    'git',
+    'templates',
     'watches',
     'links',
     'metrics',

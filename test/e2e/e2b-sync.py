@@ -2,6 +2,7 @@
 
 import urllib.request
 
+import httpx
 from e2b import (
     CommandExitException,
     FileNotFoundException,
@@ -11,6 +12,7 @@ from e2b import (
     SandboxException,
     SandboxNotFoundException,
     SandboxQuery,
+    Template,
     TimeoutException,
 )
 
@@ -41,6 +43,7 @@ assert (ran.stdout, ran.stderr, ran.exit_code) == ("out\nyes 1\n", "err\n", 0), 
 assert fails(CommandExitException, lambda: sandbox.commands.run("exit 3")).exit_code == 3
 fails(InvalidArgumentException, lambda: sandbox.commands.run("true", cwd="/nowhere"))
 fails(TimeoutException, lambda: sandbox.commands.run("sleep 60", timeout=1))
+assert sandbox.commands.run("cat /run/e2b/.E2B_SANDBOX_ID").stdout == sandbox.sandbox_id
 held("commands")
 
 cat = sandbox.commands.run("cat", background=True, stdin=True, timeout=0)
@@ -60,6 +63,15 @@ sandbox.pty.send_stdin(terminal.pid, b"stty size; exit\n")
 shown = []
 terminal.wait(on_pty=lambda data: shown.append(data))
 assert b"30 100" in b"".join(shown), shown
+left = sandbox.pty.create(size=PtySize(rows=24, cols=80))
+left.disconnect()
+again = sandbox.pty.connect(left.pid)
+sandbox.pty.send_stdin(left.pid, b"echo back-$((6 * 7)); exit\n")
+shown = []
+again.wait(on_pty=lambda data: shown.append(data))
+assert b"back-42" in b"".join(shown), shown
+killed = sandbox.pty.create(size=PtySize(rows=24, cols=80))
+assert sandbox.pty.kill(killed.pid) and not sandbox.pty.kill(killed.pid)
 held("terminals")
 
 assert sandbox.files.write("a/b c+d.txt", "h\u00e4llo").path == "/home/user/a/b c+d.txt"
@@ -76,7 +88,21 @@ assert [each.path for each in sandbox.files.list("made", depth=2)] == ["/home/us
 sandbox.files.remove("made")
 assert not sandbox.files.exists("made") and sandbox.files.exists("n/o/one")
 fails(FileNotFoundException, lambda: sandbox.files.read("nothing"))
+assert sandbox.files.write("marked", "x", metadata={"source": "a b"}).metadata == {"source": "a b"}
+assert sandbox.files.get_info("marked").metadata == {"source": "a b"}
 held("files")
+
+sandbox.git.init("/tmp/repository", initial_branch="main")
+sandbox.files.write("/tmp/repository/note", "text")
+assert [each.name for each in sandbox.git.status("/tmp/repository").file_status] == ["note"]
+sandbox.git.add("/tmp/repository")
+sandbox.git.commit("/tmp/repository", "first", author_name="A", author_email="a@example.com")
+assert sandbox.git.branches("/tmp/repository").current_branch == "main"
+held("git")
+
+assert Template.exists("base") and not Template.exists("no-such")
+assert sandbox.list_snapshots().next_items() == []
+held("templates")
 
 sandbox.files.make_dir("seen")
 watch = sandbox.files.watch_dir("seen")
@@ -87,6 +113,8 @@ held("watches")
 
 url = sandbox.download_url("a/b c+d.txt", use_signature_expiration=60)
 assert urllib.request.urlopen(url).read().decode() == "h\u00e4llo"
+sent = httpx.post(sandbox.upload_url("sent"), files={"file": b"sent"}, trust_env=False)
+assert (sent.status_code, sandbox.files.read("sent")) == (200, "sent"), sent.text
 held("links")
 
 assert sandbox.get_metrics()[0].cpu_count == 1

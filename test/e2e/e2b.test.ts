@@ -68,6 +68,8 @@ const programs = ({ env, ordinaryUser, onWorker, runner }: Runtime) => {
     expect((await failure(sandbox.createSnapshot()))?.message).toContain('501: ');
     const cut = Sandbox.create({ ...options, network: { allowOut: ['pypi.org'] } });
     expect((await failure(cut))?.message).toContain('400: ');
+    const gateway = Sandbox.create({ ...options, mcp: { unknown: {} } as never });
+    expect((await failure(gateway))?.message).toContain('Failed to start MCP gateway');
   });
 
   it('runs commands', async () => {
@@ -88,6 +90,13 @@ const programs = ({ env, ordinaryUser, onWorker, runner }: Runtime) => {
     expect((await failure(run('sleep 60', { timeoutMs: 500 })))?.name).toBe('TimeoutError');
     const large = await run('head -c 3000000 /dev/zero | tr "\\0" x');
     expect(large.stdout.length).toBe(3_000_000);
+  });
+
+  it('tells programs where they run', async () => {
+    const { stdout } = await sandbox.commands.run(
+      'cd /run/e2b; for one in .E2B_SANDBOX .E2B_SANDBOX_ID .E2B_TEMPLATE_ID; do cat $one; echo; done; echo $E2B_SANDBOX_ID',
+    );
+    expect(stdout).toBe(`true\n${sandbox.sandboxId}\nbase\n${sandbox.sandboxId}\n`);
   });
 
   it('shows the environment of the sandbox to the holder of its token', async () => {
@@ -216,6 +225,12 @@ const programs = ({ env, ordinaryUser, onWorker, runner }: Runtime) => {
     if ((await sandbox.commands.run('command -v python3 || true')).stdout !== '') {
       expect((await sandbox.commands.run(`python3 -c '${seen}'`)).stdout).toContain('upload');
       expect((await files.getInfo('marked.txt')).metadata).toMatchObject({ inside: '1', source: 'upload' });
+    }
+    if (isHostView) {
+      await sandbox.commands.run('setfattr -n user.e2b.outside -v "a b" marked.txt');
+      await sandbox.commands.run('setfattr -x user.e2b.inside marked.txt');
+      const { metadata } = await files.getInfo('marked.txt');
+      expect(metadata).toEqual({ source: 'upload', other: 'a b', outside: 'a b' });
     }
     expect(await files.rename('marked.txt', 'renamed.txt')).toMatchObject({ metadata: { source: 'upload' } });
     await files.write('renamed.txt', 'y');

@@ -9,7 +9,7 @@ import { badWish } from './answers.ts';
 import { environmentOf } from './environment.ts';
 import { type Fields, objectOf, readBytes } from './read-body.ts';
 import { drained, type RpcCall } from './rpc/rpc.ts';
-import type { Homes } from './users.ts';
+import { type Homes, isAboutPath } from './users.ts';
 
 /** As their clients name it in E2b-Sandbox-Port. */
 export const CODE_PORT = '49999';
@@ -22,7 +22,7 @@ const checkCode = validator(CodeRequest, 'The request');
 const checkContext = validator(CodeContextRequest, 'The request');
 
 export interface CodeServiceDeps {
-  control: Pick<ControlPlane, 'code'>;
+  control: Pick<ControlPlane, 'code' | 'files'>;
   homes: Homes;
   templateOf(call: RpcCall): Promise<string>;
   /** Takes the response from the framework, for an answer without an end. */
@@ -68,6 +68,7 @@ export function codeService(deps: CodeServiceDeps): CodeService {
         path: '/contexts',
         handler: async (call, request) => {
           const asked = contextOf(await bodyOf(call, request));
+          if (asked.cwd !== undefined) await makeFolder(deps, call, asked.cwd);
           return code.createContext(call.sandbox_id, asked, await termsOf(call));
         },
       },
@@ -89,6 +90,14 @@ export function codeService(deps: CodeServiceDeps): CodeService {
       },
     ],
   };
+}
+
+/** Programs name folders that are not there. One that cannot be made is refused when the context starts. */
+async function makeFolder({ control }: CodeServiceDeps, call: RpcCall, path: string): Promise<void> {
+  const { sandbox_id, caller, signal } = call;
+  await control.files.mkdir(sandbox_id, path, { parents: true }, caller, signal).catch((error: unknown) => {
+    if (!isAboutPath(error)) throw error;
+  });
 }
 
 /** Clients keep deadlines themselves. */
@@ -152,7 +161,21 @@ async function sendLines(response: ServerResponse, lines: AsyncIterable<CodeLine
 }
 
 const asLine = (line: CodeLine): string =>
-  JSON.stringify(line).replace(
-    LINE_ENDS,
-    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  textOf(line).replace(LINE_ENDS, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** Numbers of charts are fractions for Python, which tells 1 from 1.0. */
+function textOf(line: CodeLine): string {
+  if (line.type !== 'result' || line.chart === undefined) return JSON.stringify(line);
+  const { chart, ...rest } = line;
+  return `${JSON.stringify(rest).slice(0, -1)},"chart":${withFractions(chart)}}`;
+}
+
+function withFractions(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(withFractions).join(',')}]`;
+  if (typeof value === 'object' && value !== null)
+    return `{${Object.entries(value)
+      .map(([name, one]) => `${JSON.stringify(name)}:${withFractions(one)}`)
+      .join(',')}}`;
+  const text = JSON.stringify(value) ?? 'null';
+  return typeof value === 'number' && /^-?\d+$/.test(text) ? `${text}.0` : text;
+}

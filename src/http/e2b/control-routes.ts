@@ -10,7 +10,7 @@ import { createSandbox, templateName, withinCeiling } from './create-sandbox.ts'
 import { listSandboxes } from './list-sandboxes.ts';
 import { changedPolicy } from './network-wish.ts';
 import { BUILT_IN, detailView, listedView, startedView } from './sandbox-view.ts';
-import { sampleOf } from './usage-sample.ts';
+import { earlierSamples, sampleOf } from './usage-sample.ts';
 
 /** Seconds that a sandbox lives without a wish, by version of the call. */
 const LIFE = { v1: 15, v2: 300 };
@@ -198,14 +198,16 @@ function gone(id: string): ServiceError {
   return new ServiceError('not_found', `Sandbox ${id.slice(0, 128)} not found`);
 }
 
-/** One sample, made now, if the range has now in it: none are kept. */
+/** The measurements that the server keeps of the range, oldest first, then one made now, if the range has now in it. */
 async function metrics(call: ControlCall, control: ControlPlane): Promise<object[]> {
   const { query, caller, signal, hold } = call;
   const sandbox = await running(control, idOf(call), caller);
-  const sample = await sampleOf(control, sandbox, { caller, signal, hold });
-  const [start, end] = [numberOf(query.get('start')), numberOf(query.get('end'))];
-  const isIn = (start ?? 0) <= sample.timestampUnix && sample.timestampUnix <= (end ?? Infinity) + 1;
-  return isIn ? [sample] : [];
+  const now = await sampleOf(control, sandbox, { caller, signal, hold });
+  const [start = 0, end = Infinity] = [numberOf(query.get('start')), numberOf(query.get('end'))];
+  const kept = await control.usage.sandbox(sandbox.id, {}, caller);
+  return [...earlierSamples(now, kept.points), now].filter(
+    ({ timestampUnix: at }) => start <= at && at <= end + 1,
+  );
 }
 
 const numberOf = (text: string | null) =>

@@ -83,7 +83,9 @@ function refuseUnsupported(body: Fields, onTimeout: ControlCall['settings']['on_
       'This server does not pause sandboxes.',
       'Leave lifecycle out: sandboxes end at their timeout. With e2b.on_timeout: end they do whatever lifecycle says.',
     );
-  if (body.object('mcp')) throw badWish('This server has no MCP gateway for sandboxes.', 'Leave mcp out.');
+  // Programs look for these words.
+  if (body.object('mcp'))
+    throw badWish('Failed to start MCP gateway: this server has none for sandboxes.', 'Leave mcp out.');
   const { length: tokens } = Object.keys(body.object('iam')?.texts('tokens') ?? {});
   if (tokens > 0) throw badWish('This server issues no identity tokens.', 'Leave iam out.');
   if ((body.list('volumeMounts') ?? []).length > 0)

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { accountOf } from '../../domain/byte-ledger.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { keepNewest } from '../../domain/keep-newest.ts';
 import { BYTES_TYPE, hasBody, mediaType } from '../body/body.ts';
 import { lingerOver, watchPace } from '../body/slow-body.ts';
 import { heldFor } from '../call.ts';
@@ -18,6 +19,7 @@ import { admit, type DataAuth, SandboxGone } from './data-access.ts';
 import type { FacadeDeps } from './facade-deps.ts';
 import { type FilesDeps, readFile, writeFiles } from './files-content.ts';
 import { filesystemService } from './filesystem/filesystem-service.ts';
+import { marks } from './marks.ts';
 import { environmentIn, usage } from './plain-views.ts';
 import { processService } from './process/process-service.ts';
 import { objectOf, readBytes } from './read-body.ts';
@@ -37,6 +39,8 @@ import { homes, userOf } from './users.ts';
 
 /** The largest message of an RPC, in bytes. */
 const MOST_MESSAGE = 64 * 1024 * 1024;
+/** The most sandboxes whose template is kept in memory. */
+const MOST_TEMPLATES = 4096;
 /** The protocol has no code for it. */
 const UNSUPPORTED_TYPE = 415;
 const SAFE = {
@@ -53,9 +57,8 @@ type Handler = (call: RpcCall, request: FastifyRequest, reply: FastifyReply) => 
 export function serveData(plane: FastifyInstance, deps: FacadeDeps): void {
   const { control, clock } = deps;
   const shared = { control, clock, homes: homes(control) };
-  const templateOfCall = async ({ sandbox_id, caller }: RpcCall) =>
-    templateOf(await control.sandboxes.get(sandbox_id, caller));
-  const process = processService({ ...shared, templateOf: templateOfCall });
+  const templateOfCall = templates(control);
+  const process = processService({ ...shared, marks: marks(control), templateOf: templateOfCall });
   const filesystem = filesystemService(shared);
   const add = (method: 'GET' | 'POST' | 'DELETE', url: string, auth: DataAuth, handler: Handler) =>
     plane.route({
@@ -92,6 +95,18 @@ export function serveData(plane: FastifyInstance, deps: FacadeDeps): void {
     sendAnswer(reply, { status: 200, headers: {}, body: await environmentIn(deps, call) }),
   );
   addFiles(add, { ...shared, maxFileSize: deps.config.current().server.max_file_size }, deps);
+}
+
+/** What a sandbox is made from does not change. */
+function templates({ sandboxes }: FacadeDeps['control']) {
+  const known = new Map<string, string>();
+  return async ({ sandbox_id, caller }: RpcCall) => {
+    const before = known.get(sandbox_id);
+    if (before !== undefined) return before;
+    const found = templateOf(await sandboxes.get(sandbox_id, caller));
+    keepNewest(known, sandbox_id, found, MOST_TEMPLATES);
+    return found;
+  };
 }
 
 /** The host wins over the header. */

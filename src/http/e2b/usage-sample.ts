@@ -4,6 +4,7 @@ import type { ControlPlane } from '../../control/api/control-plane.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
+import type { SandboxUsage } from '../../schema/usage.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** Between the two looks at the clocks of processes. */
@@ -62,6 +63,25 @@ export async function sampleOf(
     diskUsed: (used || 0) * 1024,
     diskTotal: (total || 0) * 1024,
   };
+}
+
+/** Points that the server measured before `now`. Those without processor or memory are left out; disks are those of `now` where none is measured. */
+export function earlierSamples(now: UsageSample, points: SandboxUsage['points']): UsageSample[] {
+  return points.flatMap(({ at, cpu_percent, memory_bytes, disk_bytes }) => {
+    const timestampUnix = Math.floor(Date.parse(at) / 1000);
+    if (cpu_percent === undefined || memory_bytes === undefined || timestampUnix >= now.timestampUnix)
+      return [];
+    return [
+      {
+        ...now,
+        timestamp: new Date(timestampUnix * 1000).toISOString(),
+        timestampUnix,
+        cpuUsedPct: cpu_percent,
+        memUsed: memory_bytes,
+        diskUsed: disk_bytes ?? now.diskUsed,
+      },
+    ];
+  });
 }
 
 /** Fields of proc_pid_stat(5), counted from the state of the process. */

@@ -87,7 +87,8 @@ export function homes({ files }: Pick<ControlPlane, 'files'>): Homes {
   };
 }
 
-const isAboutPath = (error: unknown) =>
+/** Whether a failure is about what is at a path, not about the sandbox. */
+export const isAboutPath = (error: unknown) =>
   ['not_found', 'forbidden', 'bad_request', 'conflict'].includes(asServiceError(error).code);
 
 /** An absolute path: relative ones and `~` start at the home, and none is the home. Throws `invalid_argument`. */

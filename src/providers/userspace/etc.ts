@@ -31,9 +31,43 @@ if [ $# -eq 0 ]; then exec \${shell:-true}; fi
 if [ -n "$shell" ]; then exec "$shell" -c "$*"; fi
 exec env "$@"
 `;
+/** For hosts without it: programs for E2B mark files by extended attributes. */
+const SETFATTR = `#!/bin/sh
+exec python3 -c '
+import base64, getopt, os, sys
+try:
+    options, paths = getopt.gnu_getopt(sys.argv[1:], "n:v:x:h", ["name=", "value=", "remove=", "no-dereference"])
+except getopt.GetoptError as problem:
+    sys.exit("setfattr: " + str(problem))
+given = {"--name": "-n", "--value": "-v", "--remove": "-x", "--no-dereference": "-h"}
+given = {given.get(name, name): value for name, value in options}
+if not paths or ("-n" in given) == ("-x" in given):
+    sys.exit("Usage: setfattr {-n name [-v value] | -x name} [-h] file...")
+follow = "-h" not in given
+value = given.get("-v", "")
+if value[:2].lower() == "0x":
+    value = bytes.fromhex(value[2:])
+elif value[:2].lower() == "0s":
+    value = base64.b64decode(value[2:])
+else:
+    value = os.fsencode(value)
+failed = 0
+for path in paths:
+    try:
+        if "-x" in given:
+            os.removexattr(path, given["-x"], follow_symlinks=follow)
+        else:
+            os.setxattr(path, given["-n"], value, follow_symlinks=follow)
+    except OSError as problem:
+        print(f"setfattr: {path}: {problem.strerror}", file=sys.stderr)
+        failed = 1
+sys.exit(failed)
+' "$@"
+`;
 const SUDO_PATH = 'svc/bin/sudo';
 const PYTHON_PATH = 'svc/late/python';
-const PROGRAMS = [SUDO_PATH, PYTHON_PATH];
+const SETFATTR_PATH = 'svc/late/setfattr';
+const PROGRAMS = [SUDO_PATH, PYTHON_PATH, SETFATTR_PATH];
 
 /** resolv.conf where a transparent gate answers (agent/src/net/gate-space.h). */
 const GATE_RESOLVER = 'resolv.conf.gate';
@@ -64,6 +98,7 @@ const FILES: Record<string, string> = {
   [SUDO_PATH]: SUDO,
   // For hosts that have it under its full name only.
   [PYTHON_PATH]: '#!/bin/sh\nexec python3 "$@"\n',
+  [SETFATTR_PATH]: SETFATTR,
 };
 /** Where a host describes itself: programs read the first; the second is in the sandbox with /usr. */
 const RELEASES = ['/etc/os-release', '/usr/lib/os-release'];

@@ -39,6 +39,7 @@ export async function hostView(etc: string, network: UserspaceConfig['network'])
       { path: '/var/tmp', target: '../tmp' },
       { path: '/home/user', target: '../workspace' },
       { path: '/root', target: 'workspace' },
+      { path: '/run/e2b', target: '../tmp' },
     ],
     folders: ['/run', '/var', '/home'],
     hasResolver: true,

@@ -78,10 +78,14 @@ defaults
   retries 3
 frontend clients
   bind ${address}
+  use_backend watchers if { path_beg /filesystem.Filesystem/ } { path_end CreateWatcher GetWatcherEvents RemoveWatcher }
   default_backend replicas
-backend replicas
-  balance roundrobin
+${backend('replicas', 'roundrobin', servers)}
+${backend('watchers', 'hdr(E2b-Sandbox-Id)', servers)}
+`;
+
+const backend = (name: string, balance: string, servers: readonly string[]) => `backend ${name}
+  balance ${balance}
   option httpchk GET /api/v1/live
   default-server check inter 500ms fall 3 rise 1
-${servers.map((url, n) => `  server r${n + 1} ${new URL(url).host}`).join('\n')}
-`;
+${servers.map((url, n) => `  server r${n + 1} ${new URL(url).host}`).join('\n')}`;

@@ -44,7 +44,11 @@ export function watchService(deps: WatchDeps): {
   const watcherOf = ({ sandbox_id }: RpcCall, message: Fields) => {
     const id = message.text('watcherId') ?? '';
     const watcher = bySandbox.get(sandbox_id)?.get(id);
-    if (!watcher) throw new RpcFailure('not_found', `watcher with id ${id.slice(0, 64)} not found`);
+    if (!watcher)
+      throw new RpcFailure(
+        'not_found',
+        `watcher with id ${id.slice(0, 64)} not found on this server, which may have restarted; several servers need a balancer that sends the watcher calls of a sandbox to one of them`,
+      );
     return { id, watcher };
   };
   const forget = (sandbox_id: string, id: string) => {

@@ -6,6 +6,7 @@ import type { Clock } from '../../../domain/ports.ts';
 import { ExecRequest } from '../../../schema/exec.ts';
 import { validator } from '../../../schema/validator.ts';
 import { environmentOf } from '../environment.ts';
+import type { Marks } from '../marks.ts';
 import type { Fields } from '../read-body.ts';
 import { RpcFailure } from '../rpc/failure.ts';
 import { type ClientStream, type RpcCall, type ServerStream, timeoutOf, type Unary } from '../rpc/rpc.ts';
@@ -27,6 +28,7 @@ const check = validator(ExecRequest, 'The process');
 export interface ProcessDeps {
   control: Pick<ControlPlane, 'exec'>;
   homes: Homes;
+  marks: Marks;
   clock: Clock;
   /** The value of `E2B_TEMPLATE_ID` in a sandbox. */
   templateOf(call: RpcCall): Promise<string>;
@@ -145,10 +147,11 @@ async function requestOf(
   message: Fields,
   { cmd, args, envs, cwd = '' }: ProcessConfig,
 ): Promise<LiveRequest> {
-  const home = await deps.homes.of(call, call.user);
+  const [home, template] = await Promise.all([deps.homes.of(call, call.user), deps.templateOf(call)]);
+  await deps.marks.ready(call, template);
   const workdir = pathIn(home, cwd);
   const size = message.object('pty')?.object('size');
-  const own = { ...environmentOf(call, { home, template: await deps.templateOf(call) }), PWD: workdir };
+  const own = { ...environmentOf(call, { home, template }), PWD: workdir };
   const request = { command: cmd, mode: 'argv' as const, args, env: { ...own, ...envs }, workdir };
   const problem = check(request);
   if (problem !== undefined) throw new RpcFailure('invalid_argument', problem);

@@ -47,13 +47,12 @@ export function timeoutOf(headers: IncomingMessage['headers']): number {
   return Number(text);
 }
 
-/** The answer to a stream, whose head is sent at once: failures come in its last frame. */
+/** The answer to a stream. Its head leaves with the first message; failures come in its last frame. */
 export function openStream(
   response: ServerResponse,
   { headers, clock, ping }: { headers: IncomingMessage['headers']; clock: Clock; ping: object },
 ) {
   response.writeHead(200, { 'Content-Type': STREAM_TYPE, 'Cache-Control': 'no-store' });
-  response.flushHeaders();
   const write = async (bytes: Buffer) => {
     if (response.destroyed || response.writableEnded) return;
     lastWrite = clock.monotonic();
