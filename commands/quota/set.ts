@@ -3,13 +3,14 @@ import { Flags } from '@oclif/core';
 import { ownerArg } from '../../src/cli/args.ts';
 import { ClientCommand } from '../../src/cli/client-command.ts';
 import { egressPolicy, policyFlags } from '../../src/cli/egress-flags.ts';
-import { quotaFacts } from '../../src/cli/quota-view.ts';
+import { checkFacts, quotaFacts } from '../../src/cli/quota-view.ts';
 
 export default class QuotaSet extends ClientCommand {
   static override summary = 'Set the quota of an owner.';
   static override description = 'Replaces the quota. Omitted limits, 0 and 0s inherit the defaults.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> ann --max-sandboxes 5 --max-ttl 2h --max-exec-timeout 5m',
+    '<%= config.bin %> <%= command.id %> ann --max-sandboxes 5 --dry-run',
   ];
   static override args = ownerArg;
   static override flags = {
@@ -17,6 +18,7 @@ export default class QuotaSet extends ClientCommand {
     'max-sandboxes': Flags.integer({ description: 'Maximum number of active sandboxes.', min: 0 }),
     'max-ttl': Flags.string({ description: 'Maximum TTL of a sandbox, for example 2h.' }),
     'max-exec-timeout': Flags.string({ description: 'Maximum timeout of a command, for example 5m.' }),
+    'dry-run': Flags.boolean({ description: 'Show what would change, and change nothing.' }),
     ...policyFlags,
   };
 
@@ -29,6 +31,8 @@ export default class QuotaSet extends ClientCommand {
       egress: egressPolicy(flags),
     };
     const request = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
-    return this.show(await this.connect(flags).quotas.set(args.owner, request), quotaFacts);
+    const { quotas } = this.connect(flags);
+    if (flags['dry-run']) return this.show(await quotas.check(args.owner, request), checkFacts);
+    return this.show(await quotas.set(args.owner, request), quotaFacts);
   }
 }

@@ -14,6 +14,8 @@ export default class SandboxShell extends ExecCommand {
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab -- vi /workspace/notes',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab --keep',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab --attach ex-0123456789abcdef',
   ];
   static override enableJsonFlag = false;
   static override args = { id: idArg };
@@ -21,6 +23,13 @@ export default class SandboxShell extends ExecCommand {
     ...ExecCommand.flags,
     timeout: Flags.string({ description: 'Timeout, for example 1h.' }),
     workdir: execFlags.workdir,
+    keep: Flags.boolean({
+      description: 'Let it live on when the connection ends; --attach opens it again.',
+    }),
+    attach: Flags.string({
+      description: 'Open a terminal again that was kept, by the id that `svc exec list` shows.',
+      exclusive: ['keep', 'timeout', 'workdir'],
+    }),
   };
 
   async run() {

@@ -1,6 +1,6 @@
 // Quotas and admission decisions as text for people.
 import type { AdmissionDecision } from '../schema/admission.ts';
-import type { Quota, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
+import type { Quota, QuotaCheck, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
 import { policyEntries } from './egress-view.ts';
 import { facts, tableOf } from './render.ts';
 
@@ -29,6 +29,44 @@ export function quotaFacts(quota: Quota): string {
     ...policyEntries(quota.egress),
     ['created', quota.created_at],
     ['updated', quota.updated_at],
+  ]);
+}
+
+export const ownerTable = tableOf<QuotaUsage>(
+  [
+    { title: 'owner', value: ({ owner_id }) => owner_id },
+    { title: 'active', value: ({ active_sandboxes }) => active_sandboxes, align: 'right' },
+    { title: 'sandboxes', value: ({ max_sandboxes }) => cap(max_sandboxes), align: 'right' },
+    { title: 'ttl', value: ({ max_ttl }) => cap(max_ttl), align: 'right' },
+    { title: 'exec timeout', value: ({ max_exec_timeout }) => cap(max_exec_timeout), align: 'right' },
+    { title: 'own quota', value: ({ quota_configured }) => (quota_configured ? 'yes' : 'no') },
+  ],
+  'No owner has sandboxes, a quota or use.',
+);
+
+export function checkFacts({
+  owner_id,
+  active_sandboxes,
+  before,
+  after,
+  over,
+  free,
+  longer,
+}: QuotaCheck): string {
+  const change = (from: number | string, to: number | string) =>
+    from === to ? `${cap(to)}, unchanged` : `${cap(from)}, then ${cap(to)}`;
+  return facts([
+    ['owner', owner_id],
+    ['active sandboxes', active_sandboxes],
+    ['max sandboxes', change(before.max_sandboxes, after.max_sandboxes)],
+    ['max ttl', change(before.max_ttl, after.max_ttl)],
+    ['max exec timeout', change(before.max_exec_timeout, after.max_exec_timeout)],
+    [
+      'above the limit',
+      over === 0 ? 'none' : `${over}, which continue to run; new ones are refused until they have ended`,
+    ],
+    ['could still start', free ?? 'no cap'],
+    ['end later than the ttl', longer === 0 ? 'none' : `${longer}, which keep their time`],
   ]);
 }
 

@@ -2,9 +2,10 @@
 
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { ExecItem } from '../schema/exec.ts';
+import type { ListeningPort } from '../schema/preview.ts';
 import type { Sandbox } from '../schema/sandbox.ts';
 import { egressText } from './egress-view.ts';
-import { age, type Column, facts, table } from './render.ts';
+import { age, type Column, facts, table, tableOf } from './render.ts';
 
 const columns = (now: number): Column<Sandbox>[] => [
   { title: 'id', value: ({ id }) => id },
@@ -33,6 +34,14 @@ export function sandboxTable(sandboxes: readonly Sandbox[], now: number): string
   if (sandboxes.some(({ ended_by }) => ended_by !== undefined)) shown.push(ENDED_BY);
   return table(sandboxes, shown, 'No sandboxes.');
 }
+
+export const portTable = tableOf<ListeningPort>(
+  [
+    { title: 'port', value: ({ port }) => port, align: 'right' },
+    { title: 'addresses', value: ({ addresses }) => addresses.join(', ') },
+  ],
+  'No program listens.',
+);
 
 export function sandboxFacts(sandbox: Sandbox): string {
   return facts([

@@ -11,18 +11,30 @@ import { passing } from './sink.ts';
 const ANY_SHELL = 'command -v bash >/dev/null 2>&1 && exec bash -l; exec sh -l';
 const PASSED_ON = ['TERM', 'COLORTERM', 'LANG'] as const;
 
+export interface ShellOptions {
+  words: readonly string[];
+  timeout?: string | undefined;
+  workdir?: string | undefined;
+  /** The command lives on without this process. */
+  keep?: boolean | undefined;
+  /** The id of a kept command, which is followed instead of a new one. */
+  attach?: string | undefined;
+}
+
 /** Resolves with the command's status. A signal that ends this process closes the socket, which ends the command. */
-export async function shellIn(
-  client: Client,
-  id: string,
-  options: { words: readonly string[]; timeout?: string | undefined; workdir?: string | undefined },
-): Promise<ExecOutcome> {
+export async function shellIn(client: Client, id: string, options: ShellOptions): Promise<ExecOutcome> {
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY)
     throw new ServiceError('bad_request', 'Standard input and output are not a terminal.', {
       remedy: 'In a pipeline, use `svc sandbox exec`.',
     });
-  const socket = await client.openExec(id, request(options, stdout));
+  const { attach, words } = options;
+  if (attach !== undefined && words.length > 0)
+    throw new ServiceError('bad_request', 'A command and --attach exclude each other.');
+  const socket =
+    attach === undefined
+      ? await client.openExec(id, request(options, stdout))
+      : await client.attachExec(id, { exec_id: attach, ...sizeOf(stdout) });
   const leave = () => socket.close();
   process.once('SIGTERM', leave).once('SIGHUP', leave);
   try {
@@ -48,22 +60,21 @@ async function show(socket: LiveCommand): Promise<{ exit_code: number }> {
   }
 }
 
-function request(
-  { words, timeout, workdir }: Parameters<typeof shellIn>[2],
-  { rows, columns }: NodeJS.WriteStream,
-): LiveRequest {
+function request({ words, timeout, workdir, keep }: ShellOptions, stdout: NodeJS.WriteStream): LiveRequest {
   const [command, ...args] = words;
   const env = PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   return {
     ...(command === undefined ? { command: ANY_SHELL } : { mode: 'argv' as const, command, args }),
     tty: true,
-    rows: rows || 24,
-    cols: columns || 80,
+    ...sizeOf(stdout),
+    ...(keep && { keep }),
     env: Object.fromEntries(env),
     ...(timeout !== undefined && { timeout }),
     ...(workdir !== undefined && { workdir: insidePath(workdir) }),
   };
 }
+
+const sizeOf = ({ rows, columns }: NodeJS.WriteStream) => ({ rows: rows || 24, cols: columns || 80 });
 
 /** Sends keys and sizes to `socket` until the returned function restores the terminal. Idempotent. */
 function lendTerminal(socket: LiveCommand): () => void {

@@ -6,7 +6,7 @@ import type { RouteId } from '../http/paths.ts';
 import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
 import type { ExecRequest, ExecResult, LogLine } from '../schema/exec.ts';
-import type { PreviewLink } from '../schema/preview.ts';
+import type { ListeningPort, PreviewLink } from '../schema/preview.ts';
 import type {
   DestroyResult,
   PruneResult,
@@ -42,7 +42,7 @@ import { followedLines, jsonLines } from './lines.ts';
 import { fetchPort, type PortRequest, waitForPort } from './ports.ts';
 import { QuotasClient } from './quotas.ts';
 import { Sandbox as SandboxHandle } from './sandbox.ts';
-import type { ExecSocket, SocketRequest } from './socket.ts';
+import type { AttachRequest, ExecSocket, SocketRequest } from './socket.ts';
 import { SystemClient, WorkersClient } from './system.ts';
 import { TemplatesClient } from './templates.ts';
 import { UsageClient } from './usage.ts';
@@ -190,7 +190,13 @@ export class Client {
   /** An interactive command: standard input, a terminal, signals. */
   async openExec(id: string, request: SocketRequest, terms: CallTerms = {}): Promise<ExecSocket> {
     const { ExecSocket } = await import('./socket.ts');
-    return ExecSocket.open(this.#connection, id, request, terms);
+    return ExecSocket.open(this.#connection, id, { ...request, type: 'start' }, terms);
+  }
+
+  /** Follows a command that was opened with `keep`, with its input, also one that another client opened. */
+  async attachExec(id: string, request: AttachRequest, terms: CallTerms = {}): Promise<ExecSocket> {
+    const { ExecSocket } = await import('./socket.ts');
+    return ExecSocket.open(this.#connection, id, { ...request, type: 'attach' }, terms);
   }
 
   /** The last lines of the console, oldest first. */
@@ -202,6 +208,11 @@ export class Client {
   async *followLogs(id: string, lines = 100, terms?: CallTerms | AbortSignal): AsyncGenerator<string> {
     const call = { params: { id }, query: { lines, follow: true }, ...callTerms(termsOf(terms)) };
     for await (const { line } of followedLines<LogLine>(this.#connection, 'sandboxLogs', call)) yield line;
+  }
+
+  /** TCP ports on which programs of the sandbox listen. */
+  ports(id: string, terms: CallTerms = {}): Promise<ListeningPort[]> {
+    return this.#call('listPorts', { params: { id }, ...terms });
   }
 
   /** A link to `port` of the sandbox. A signed link expires after `ttl`. */

@@ -1,7 +1,7 @@
 // File calls. Content travels as raw bytes, not as JSON.
 import { PassThrough, type Readable } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
-import type { ArchiveUnpacked, FileInfo, FileWritten } from '../schema/file.ts';
+import type { ArchiveUnpacked, FileInfo, FileListQuery, FileWritten } from '../schema/file.ts';
 import { type CallTerms, type ClientAnswer, callTerms } from './call.ts';
 import { ClientPart } from './client-part.ts';
 import { transportFailure } from './failures.ts';
@@ -103,6 +103,18 @@ export class FilesClient extends ClientPart {
       query: { path: absolute(path), depth },
       ...terms,
     });
+  }
+
+  /** One page of a folder, and the cursor of the next. */
+  async page(
+    id: string,
+    path: string,
+    query: Omit<FileListQuery, 'path'> = {},
+    terms: CallTerms = {},
+  ): Promise<{ entries: FileInfo[]; next_cursor?: string }> {
+    const all = { ...query, path: absolute(path) };
+    const [entries, next] = await this.listPage<FileInfo>('listFiles', all, { params: { id }, ...terms });
+    return { entries, ...next };
   }
 
   glob(id: string, pattern: string, terms: CallTerms = {}): Promise<string[]> {

@@ -27,4 +27,4 @@ export { Client, type ListQuery, type SandboxPage } from './client.ts';
 export type { ClientOptions } from './connection.ts';
 export type { ExecLine } from './exec-line.ts';
 export type { Content, ReadFile } from './files.ts';
-export type { ExecEvent, ExecSocket, SocketRequest } from './socket.ts';
+export type { AttachRequest, ExecEvent, ExecSocket, SocketRequest } from './socket.ts';

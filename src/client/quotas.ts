@@ -1,6 +1,14 @@
 // Owner quotas. Uses the unprefixed paths, which accept an admin key too.
 import { ServiceError } from '../domain/errors.ts';
-import type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
+import type {
+  OwnerListQuery,
+  Quota,
+  QuotaCheck,
+  QuotaListQuery,
+  QuotaRequest,
+  QuotaSummary,
+  QuotaUsage,
+} from '../schema/quota.ts';
 import type { CallTerms } from './call.ts';
 import { ClientPart } from './client-part.ts';
 
@@ -46,6 +54,30 @@ export class QuotasClient extends ClientPart {
   /** Usage and effective limits of the owner. */
   usage(owner_id: string, terms: CallTerms = {}): Promise<QuotaUsage> {
     return this.call('quotaUsage', { params: { owner_id }, ...terms });
+  }
+
+  /** What `set` would change; changes nothing. */
+  check(owner_id: string, quota: QuotaRequest, terms: CallTerms = {}): Promise<QuotaCheck> {
+    return this.call('checkQuota', { params: { owner_id }, json: quota, ...terms });
+  }
+
+  /** One page of all owners, by name; needs an admin key. With `q` a page may be empty and still name the next one. */
+  async ownersPage(
+    query: OwnerListQuery = {},
+    terms: CallTerms = {},
+  ): Promise<{ owners: QuotaUsage[]; next_cursor?: string }> {
+    const [owners, next] = await this.listPage<QuotaUsage>('listOwners', query, terms);
+    return { owners, ...next };
+  }
+
+  /** All owners whose name has the text `q`, by name; needs an admin key. */
+  async *owners({ q }: Pick<OwnerListQuery, 'q'> = {}, terms: CallTerms = {}): AsyncGenerator<QuotaUsage> {
+    const filter = { limit: 1000, ...(q !== undefined && { q }) };
+    for (let query: OwnerListQuery | undefined = filter; query; ) {
+      const { owners, next_cursor } = await this.ownersPage(query, terms);
+      yield* owners;
+      query = next_cursor === undefined ? undefined : { ...filter, cursor: next_cursor };
+    }
   }
 
   summary(terms: CallTerms = {}): Promise<QuotaSummary> {

@@ -1,6 +1,6 @@
 // One sandbox as an object: the calls of the client without its id, and an end by `await using`.
 import type { ExecRequest, ExecResult } from '../schema/exec.ts';
-import type { PreviewLink } from '../schema/preview.ts';
+import type { ListeningPort, PreviewLink } from '../schema/preview.ts';
 import type { DestroyResult, Sandbox as SandboxRecord } from '../schema/sandbox.ts';
 import type { CallTerms, ExecTerms } from './call.ts';
 import type { CodeClient } from './code.ts';
@@ -9,7 +9,7 @@ import type { ExecLine } from './exec-line.ts';
 import type { ExecsClient } from './execs.ts';
 import type { FilesClient } from './files.ts';
 import type { PortRequest } from './ports.ts';
-import type { ExecSocket, SocketRequest } from './socket.ts';
+import type { AttachRequest, ExecSocket, SocketRequest } from './socket.ts';
 
 /** The methods of a part of the client whose first argument is the id, without it. */
 type Bound<Part, Name extends keyof Part> = {
@@ -35,6 +35,7 @@ type FileCall =
   | 'write'
   | 'stat'
   | 'list'
+  | 'page'
   | 'glob'
   | 'move'
   | 'chmod'
@@ -57,7 +58,9 @@ interface Calls {
   exec(id: string, request: ExecRequest, terms: ExecTerms): Promise<ExecResult>;
   execStream(id: string, request: ExecRequest, terms: ExecTerms): AsyncGenerator<ExecLine>;
   openExec(id: string, request: SocketRequest, terms: CallTerms): Promise<ExecSocket>;
+  attachExec(id: string, request: AttachRequest, terms: CallTerms): Promise<ExecSocket>;
   logs(id: string, lines: number, terms: CallTerms): Promise<string[]>;
+  ports(id: string, terms: CallTerms): Promise<ListeningPort[]>;
   preview(id: string, port: number, ttl: string | undefined, terms: CallTerms): Promise<PreviewLink>;
   fetch(id: string, port: number, path: string, request: PortRequest): Promise<Response>;
   waitForPort(id: string, port: number, terms: CallTerms): Promise<void>;
@@ -89,6 +92,7 @@ export class Sandbox {
       'write',
       'stat',
       'list',
+      'page',
       'glob',
       'move',
       'chmod',
@@ -132,9 +136,23 @@ export class Sandbox {
     return this.#client.openExec(this.id, { ...options, command }, terms);
   }
 
+  /** Follows a command that was opened with `keep`, with its input. */
+  attachExec(
+    exec_id: string,
+    size: Omit<AttachRequest, 'exec_id'> = {},
+    terms: CallTerms = {},
+  ): Promise<ExecSocket> {
+    return this.#client.attachExec(this.id, { ...size, exec_id }, terms);
+  }
+
   /** The last lines of the console, oldest first. */
   logs(lines = 100, terms: CallTerms = {}): Promise<string[]> {
     return this.#client.logs(this.id, lines, terms);
+  }
+
+  /** TCP ports on which programs listen. */
+  ports(terms: CallTerms = {}): Promise<ListeningPort[]> {
+    return this.#client.ports(this.id, terms);
   }
 
   /** A link to `port` for a browser. A signed link expires after `ttl`. */

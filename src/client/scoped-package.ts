@@ -65,4 +65,4 @@ export type { Content, ReadFile } from './files.ts';
 export type { PortRequest } from './ports.ts';
 export type { RetryTerms } from './retry.ts';
 export { type ExecOptions, Sandbox } from './sandbox.ts';
-export type { ExecEvent, ExecSocket, SocketRequest } from './socket.ts';
+export type { AttachRequest, ExecEvent, ExecSocket, SocketRequest } from './socket.ts';

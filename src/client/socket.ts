@@ -5,7 +5,7 @@ import WebSocket, { type RawData } from 'ws';
 import { ServiceError } from '../domain/errors.ts';
 import { API_PREFIX } from '../http/paths.ts';
 import { VERSION_PROTOCOL } from '../http/socket/socket-protocol.ts';
-import type { SocketAnswer, SocketStart } from '../schema/exec-socket.ts';
+import type { SocketAnswer, SocketAttach, SocketStart } from '../schema/exec-socket.ts';
 import type { CallTerms, Connection } from './call.ts';
 import { type Address, answerFailure, transportFailure } from './failures.ts';
 import { retried } from './retry.ts';
@@ -22,9 +22,12 @@ export type ExecEvent =
 /** The request; output always arrives as bytes. */
 export type SocketRequest = Omit<SocketStart, 'type' | 'binary' | 'encoding'>;
 
+/** Which command is followed again, and the size of the terminal. */
+export type AttachRequest = Omit<SocketAttach, 'type' | 'binary' | 'encoding'>;
+
 interface Opening {
   id: string;
-  request: SocketRequest;
+  request: (SocketRequest & { type: 'start' }) | (AttachRequest & { type: 'attach' });
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }
@@ -43,7 +46,7 @@ export class ExecSocket {
   static open(
     connection: Connection,
     id: string,
-    request: SocketRequest,
+    request: Opening['request'],
     { signal, timeoutMs = HANDSHAKE_MS }: CallTerms = {},
   ): Promise<ExecSocket> {
     const open = () => ExecSocket.#open(connection, { id, request, timeoutMs, signal });
@@ -72,7 +75,7 @@ export class ExecSocket {
       signal?.throwIfAborted();
       throw error;
     }
-    ws.send(JSON.stringify({ ...request, type: 'start', binary: true }));
+    ws.send(JSON.stringify({ ...request, binary: true }));
     return socket;
   }
 
@@ -119,7 +122,7 @@ export class ExecSocket {
     this.#send({ type: 'signal', signal: name });
   }
 
-  /** Kills the command unless it is detached. */
+  /** Kills the command unless it is detached or kept. */
   close(): void {
     this.#ws.terminate();
   }
@@ -219,6 +222,6 @@ async function refused(response: IncomingMessage, address: Address): Promise<Ser
 
 function lost({ origin }: Address): ServiceError {
   return new ServiceError('unavailable', `The connection to the server at ${origin} was lost.`, {
-    remedy: 'The command is killed unless it is detached. Check that the server is running.',
+    remedy: 'The command is killed unless it is detached or kept. Check that the server is running.',
   });
 }

@@ -12,6 +12,7 @@ export type RouteAudit = 'kept' | 'frequent' | 'inside' | 'never';
 export const UNAUDITED: Readonly<Partial<Record<RouteId, string>>> = {
   admitSandbox: 'a dry run: it creates nothing',
   checkEgress: 'a dry run: it connects to nothing',
+  checkQuota: 'a dry run: it changes nothing',
   renewSession:
     'the console sends one every few minutes while somebody works; logins and logouts are recorded',
   workerHeartbeat: 'every worker sends one every few seconds; changes of its state are events',

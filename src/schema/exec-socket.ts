@@ -6,6 +6,12 @@ import { ExecRequest } from './exec.ts';
 const Side = Type.Integer({ minimum: 1, maximum: 1000 });
 const { stream: _stream, stdin: _stdin, ...fields } = ExecRequest.properties;
 
+const binary = Type.Optional(
+  Type.Boolean({
+    description: 'Send output as binary messages whose first byte is 1 for stdout and 2 for stderr.',
+  }),
+);
+
 /** The first message: an exec request without `stream` and `stdin`, and how to talk. */
 export const SocketStart = Type.Object(
   {
@@ -16,15 +22,31 @@ export const SocketStart = Type.Object(
     ),
     cols: Type.Optional(Side),
     rows: Type.Optional(Side),
-    binary: Type.Optional(
+    binary,
+    keep: Type.Optional(
       Type.Boolean({
-        description: 'Send output as binary messages whose first byte is 1 for stdout and 2 for stderr.',
+        description:
+          'The command lives on when the connection ends, also through a restart of the server; attach follows it again.',
       }),
     ),
   },
   { $id: 'SocketStart', additionalProperties: false },
 );
 export type SocketStart = Static<typeof SocketStart>;
+
+/** Instead of a start: follows a command that was started with `keep`, with its input. */
+export const SocketAttach = Type.Object(
+  {
+    type: Type.Literal('attach'),
+    exec_id: Type.String({ minLength: 1, maxLength: 128 }),
+    cols: Type.Optional(Side),
+    rows: Type.Optional(Side),
+    binary,
+    encoding: SocketStart.properties.encoding,
+  },
+  { $id: 'SocketAttach', additionalProperties: false },
+);
+export type SocketAttach = Static<typeof SocketAttach>;
 
 /** What may follow. */
 export const SOCKET_MESSAGES = {
@@ -57,6 +79,8 @@ export type SocketAnswer =
       exec_id: string;
       /** The provider runs the command only when `stdin_close` has come. */
       starts_at_stdin_end?: true;
+      /** After an attach: older output that nobody had followed was dropped. */
+      truncated?: true;
     }
   | { type: 'stdout' | 'stderr'; data: string }
   | { type: 'exit'; exit_code: number; signal?: string; timed_out?: true; duration_ms: number }

@@ -127,6 +127,11 @@ export const ExecItem = Type.Object(
     signal: Type.Optional(Type.String()),
     started_at: Type.String({ format: 'date-time' }),
     ended_at: Type.Optional(Type.String({ format: 'date-time' })),
+    attachable: Type.Optional(
+      Type.Boolean({
+        description: 'It runs and was started with keep: a WebSocket can follow it with its input.',
+      }),
+    ),
     actor: actorField('Who ran it'),
   },
   { $id: 'ExecItem', additionalProperties: false },

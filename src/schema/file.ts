@@ -1,7 +1,7 @@
 // File operations and the file-info record (docs/design/api.md#files).
 import { type Static, Type } from 'typebox';
 import { DESCRIBED, described } from './described.ts';
-import { AbsolutePath, BASE64, RelativePath } from './text-rules.ts';
+import { AbsolutePath, BASE64, FileCursor, RelativePath } from './text-rules.ts';
 
 const path = (description = 'Absolute path inside the sandbox.') =>
   described(Type.String({ minLength: 1, maxLength: 4096, description }), AbsolutePath);
@@ -90,9 +90,21 @@ export const FileRemoveQuery = Type.Object(
   { additionalProperties: false },
 );
 export const FileListQuery = Type.Object(
-  { path: Type.Optional(path()), depth: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })) },
+  {
+    path: Type.Optional(path()),
+    depth: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10_000,
+        description: 'Most entries of an answer; without it, all of them.',
+      }),
+    ),
+    cursor: Type.Optional(described(Type.String({ maxLength: 6000 }), FileCursor)),
+  },
   { additionalProperties: false },
 );
+export type FileListQuery = Static<typeof FileListQuery>;
 export const FileGlobQuery = Type.Object(
   { pattern: path('Absolute pattern with *, ?, [], ** and {a,b}.') },
   { additionalProperties: false },

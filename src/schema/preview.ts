@@ -20,6 +20,17 @@ export const PreviewRequest = Type.Object(
 );
 export type PreviewRequest = Static<typeof PreviewRequest>;
 
+export const ListeningPort = Type.Object(
+  {
+    port: Type.Integer({ description: 'The TCP port.' }),
+    addresses: Type.Array(Type.String(), {
+      description: 'Where programs listen on it; 0.0.0.0 and :: are every address of the sandbox.',
+    }),
+  },
+  { $id: 'ListeningPort', additionalProperties: false },
+);
+export type ListeningPort = Static<typeof ListeningPort>;
+
 export const PreviewLink = Type.Object(
   {
     url: Type.String({

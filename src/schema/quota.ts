@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
 import { EgressCeiling } from './egress.ts';
-import { Cursor, duration } from './text-rules.ts';
+import { Cursor, duration, OwnerCursor } from './text-rules.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000, description });
 
@@ -44,6 +44,53 @@ export const QuotaUsage = Type.Object(
   { $id: 'QuotaUsage', additionalProperties: false },
 );
 export type QuotaUsage = Static<typeof QuotaUsage>;
+
+const limits = {
+  max_sandboxes: Type.Integer({ description: '0 means unlimited.' }),
+  max_ttl: Type.String({ description: '0s means unlimited.' }),
+  max_exec_timeout: Type.String({ description: '0s means unlimited.' }),
+};
+
+export const QuotaCheck = Type.Object(
+  {
+    owner_id: Type.String(),
+    active_sandboxes: Type.Integer({ description: 'Sandboxes that have not ended.' }),
+    before: Type.Object(limits, { additionalProperties: false, description: 'Limits in force now.' }),
+    after: Type.Object(limits, {
+      additionalProperties: false,
+      description: 'Limits in force after the change.',
+    }),
+    over: Type.Integer({
+      description:
+        'Sandboxes above the new limit. They continue to run; new ones are refused until as many have ended.',
+    }),
+    free: Type.Optional(
+      Type.Integer({ description: 'Sandboxes that the owner could still start; absent: unlimited.' }),
+    ),
+    longer: Type.Integer({
+      description:
+        'Sandboxes whose time ends later than the new longest lifetime from now. They keep their time and cannot be extended.',
+    }),
+  },
+  { $id: 'QuotaCheck', additionalProperties: false },
+);
+export type QuotaCheck = Static<typeof QuotaCheck>;
+
+export const OwnerListQuery = Type.Object(
+  {
+    q: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description: 'Only owners whose name has this text; upper and lower case of ASCII are the same.',
+      }),
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+    cursor: Type.Optional(described(Type.String({ maxLength: 1024 }), OwnerCursor)),
+  },
+  { additionalProperties: false },
+);
+export type OwnerListQuery = Static<typeof OwnerListQuery>;
 
 export const QuotaSummary = Type.Object(
   {

@@ -131,6 +131,20 @@ export const ImageCursor = named('ImageCursor', {
     'The X-Next-Cursor header of the previous page of images, unchanged. Clients must not build cursors.',
 });
 
+/** Base64url of an owner. */
+export const OwnerCursor = named('OwnerCursor', {
+  pattern: '^[A-Za-z0-9_-]{2,}$',
+  description:
+    'The X-Next-Cursor header of the previous page of owners, unchanged. Clients must not build cursors.',
+});
+
+/** Base64url of a path. */
+export const FileCursor = named('FileCursor', {
+  pattern: '^[A-Za-z0-9_-]{2,}$',
+  description:
+    'The X-Next-Cursor header of the previous page of the folder, unchanged. Clients must not build cursors.',
+});
+
 /** What is a host, the URL standard and IDNA say: no pattern does, and answers repeat what callers gave. */
 export const EgressRule = named('EgressRule', {
   description:

@@ -94,6 +94,7 @@ const SEE: RouteId[] = [
   ...([
     'sandboxLogs',
     'sandboxUsage',
+    'listPorts',
     'liveUsage',
     'ownerUsage',
     'ownerUsageSandboxes',
@@ -104,7 +105,7 @@ const SEE: RouteId[] = [
     'globFiles',
   ] as const),
   'listTemplates',
-  ...(['getTemplate', 'getQuota', 'quotaUsage', 'events'] as const),
+  ...(['getTemplate', 'getQuota', 'quotaUsage', 'checkQuota', 'events'] as const),
   ...(['checkEgress', 'getEgress', 'egressLog', 'suggestEgress'] as const),
 ];
 const DO: RouteId[] = [

@@ -203,6 +203,27 @@ describe('a conversation', () => {
     expect(said.at(-1)).toMatchObject({ type: 'exit', exit_code: 143, signal: 'SIGTERM' });
   });
 
+  it('keeps a command on request, and follows a kept one with its input', async () => {
+    await conversation(socketTo(http), { ...cat, keep: true, tty: true }, { type: 'stdin_close' });
+    expect(asked('exec.open')[0]?.args[1]).toEqual({
+      ...{ command: 'cat', keep: '', mustKeep: true, tty: { rows: 24, cols: 80 } },
+    });
+    const exec_id = 'ex-aaaaaaaaaaaa';
+    const { said, binary, code } = await conversation(
+      socketTo(http),
+      { type: 'attach', exec_id, binary: true, rows: 5, cols: 6 },
+      Buffer.from('more'),
+      { type: 'stdin_close' },
+    );
+    expect(said[0]).toEqual({ type: 'started', exec_id, truncated: true });
+    expect(Buffer.concat(binary).subarray(1).toString()).toBe('more');
+    expect([said.at(-1)?.type, code]).toEqual(['exit', 1000]);
+    expect(asked('exec.resume')[0]?.args).toEqual([{ id: ID, exec_id }]);
+    expect(asked('live.resize')[0]?.args).toEqual([5, 6]);
+    const none = await conversation(socketTo(http), { type: 'attach', exec_id: 'ex-none' });
+    expect(none).toMatchObject({ said: [{ type: 'error', code: 'not_found' }], code: 1008 });
+  });
+
   it('kills the command when the client leaves', async () => {
     const ws = socketTo(http);
     ws.on('open', () => send(ws, cat));
@@ -220,6 +241,10 @@ describe('a conversation', () => {
     ['standard input as text', { ...cat, stdin: 'x' }],
     ['a terminal of no size', { ...cat, tty: true, rows: 0 }],
     ['no command', { type: 'start' }],
+    ['a command that is kept and detached', { ...cat, keep: true, detach: true }],
+    ['an attach to nothing', { type: 'attach' }],
+    ['an attach with a command', { type: 'attach', exec_id: 'ex-aaaaaaaaaaaa', command: 'cat' }],
+    ['an attach with half a size', { type: 'attach', exec_id: 'ex-aaaaaaaaaaaa', rows: 5 }],
   ])('refuses %s', async (_, message) => {
     const { said, code } = await conversation(socketTo(http), message);
     expect([said, code]).toEqual([

@@ -81,6 +81,51 @@ export function quotas({ store, put }: Given): void {
     expect(await store().quotas.usage('c')).toEqual({ active_sandboxes: 4, quota: quotaOf('c') });
     expect(await store().quotas.usage('nobody')).toEqual({ active_sandboxes: 0 });
   });
+
+  it('names everybody who has a quota, a sandbox or use, page by page by their bytes', async () => {
+    const { quotas, sandboxes } = store();
+    const owners = ['b', 'a', 'ü', 'Z', '\u{1f600}', '\uffff'];
+    for (const owner of owners.slice(0, 3)) await quotas.put(quotaOf(owner), []);
+    for (const [owner_id, state] of [
+      ...owners.slice(2).map((one) => [one, 'running'] as const),
+      ['ended', 'error'] as const,
+    ])
+      await sandboxes.reserve({ sandbox: sandboxRecord({ owner_id, state }), limits: NO_CAP, events: [] });
+    await sandboxes.reserve({ sandbox: sandboxRecord({}), limits: NO_CAP, events: [] });
+    const walked: { owner_id: string }[] = [];
+    for (let after: string | undefined; ; after = walked.at(-1)?.owner_id) {
+      const page = await quotas.owners(2, after);
+      walked.push(...page);
+      if (page.length < 2) break;
+    }
+    expect(walked.map(({ owner_id }) => owner_id)).toEqual([
+      'Z',
+      'a',
+      'b',
+      'ended',
+      'ü',
+      '\uffff',
+      '\u{1f600}',
+    ]);
+    expect(walked[4]).toEqual({ owner_id: 'ü', active_sandboxes: 1, quota: quotaOf('ü') });
+    expect(walked[3]).toEqual({ owner_id: 'ended', active_sandboxes: 0 });
+    expect(await quotas.owners(2, '\u{1f600}')).toEqual([]);
+  });
+
+  it('counts active sandboxes of an owner that end later', async () => {
+    for (const [expires_at, state] of [
+      [stamp(10), 'running'],
+      [stamp(20), 'running'],
+      [stamp(20), 'error'],
+    ] as const)
+      await store().sandboxes.reserve({
+        sandbox: sandboxRecord({ owner_id: 'c', expires_at, state }),
+        limits: NO_CAP,
+        events: [],
+      });
+    expect(await store().quotas.endingAfter('c', stamp(10))).toBe(1);
+    expect(await store().quotas.endingAfter('d', stamp(0))).toBe(0);
+  });
 }
 
 export function admitting({ store, change }: Given): void {

@@ -287,6 +287,73 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
     await clean(console);
   });
 
+  it('a terminal outlives its page, and another page opens it again', async () => {
+    const console = await enter();
+    await console.visit(`sandboxes/${ids[1]}?tab=terminal`, ids[1]!);
+    await console.shows('Connected.');
+    await console.type('mine=$((40+4))');
+    await console.key('Enter');
+    const running = async () => (await client.execs.list(ids[1]!)).filter(({ attachable }) => attachable);
+    expect(await running()).toHaveLength(1);
+    await console.page.close();
+    pages.length = 0;
+    expect(await running()).toHaveLength(1);
+    const other = await enter();
+    await other.visit(`sandboxes/${ids[1]}?tab=terminal`, ids[1]!);
+    await other.shows('Connected.');
+    await other.type('echo still-$mine');
+    await other.key('Enter');
+    await other.shows('still-44');
+    await other.click('New terminal');
+    await other.shows('Terminal of');
+    expect(await running()).toHaveLength(2);
+    expect(await other.axe()).toEqual([]);
+    for (const { exec_id } of await running()) await client.execs.signal(ids[1]!, exec_id, 'SIGKILL');
+    await other.shows('The shell ended');
+    await clean(other);
+  });
+
+  it('tells on which ports programs listen', async () => {
+    const exec = await client.execs.detach(ids[0]!, { command: 'exec python3 -m http.server 8129' });
+    const console = await enter();
+    await console.visit(`sandboxes/${ids[0]}?tab=ports`, ids[0]!);
+    await console.shows('8129');
+    await picture(console, 'sandbox-ports');
+    expect(await console.axe()).toEqual([]);
+    await client.execs.signal(ids[0]!, exec, 'SIGKILL');
+    await clean(console);
+  });
+
+  it('a list of workers and templates follows events', async () => {
+    const console = await enter();
+    await console.visit('templates', 'Templates');
+    await client.templates.create({ name: 'by-another', image: 'host' });
+    await console.shows('by-another');
+    await client.templates.delete('by-another');
+    await until(
+      'the row is gone',
+      async () => !(await console.page.evaluate<string>('document.body.innerText')).includes('by-another'),
+    );
+    await clean(console);
+  });
+
+  it('names owners without sandboxes, and says what a quota would change before it is set', async () => {
+    const { id } = await client.spawn({ owner_id: 'zoe', ttl: '1h' });
+    await client.destroy(id);
+    const console = await enter();
+    await console.visit('owners', 'Owners and quotas');
+    await console.shows('zoe');
+    await console.page.evaluate(`document.querySelector('[aria-label="Change: ann"]').click()`);
+    await console.fill('input[name=max_sandboxes]', '1');
+    await console.shows('1 above the limit');
+    await console.fill('input[name=max_sandboxes]', '5');
+    await console.shows('3 more could start');
+    expect(await console.axe()).toEqual([]);
+    await console.click('Cancel');
+    expect(await client.quotas.get('ann')).toMatchObject({ max_sandboxes: 20 });
+    await clean(console);
+  });
+
   it('an owner sees what is theirs, and no screen of administrators', async () => {
     const { secret } = await client.keys.create({ name: `own-${Date.now()}`, owner_id: 'bob' });
     const console = await enter({}, secret);
@@ -422,6 +489,12 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
       await console.key('Enter');
       await console.shows('through-42');
       await console.page.give('Page.reload');
+      // The same terminal, with what is in its shell.
+      await console.shows('New terminal');
+      await console.type('echo again-$((40+3))');
+      await console.key('Enter');
+      await console.shows('again-43');
+      await console.click('End');
       await console.shows('Start again');
       await console.visit('../docs', 'API explorer');
       await console.page.give('Page.reload');

@@ -17,11 +17,12 @@ export interface TerminalLink {
   close(): void;
 }
 
-export function openTerminal(
-  id: string,
-  start: { command: string; cols: number; rows: number },
-  events: TerminalEvents,
-): TerminalLink {
+/** A new command, which lives on without the page where it is kept, or one that was kept. */
+export type Opening =
+  | { type: 'start'; command: string; keep: boolean; tty: true; cols: number; rows: number }
+  | { type: 'attach'; exec_id: string; cols: number; rows: number };
+
+export function openTerminal(id: string, opening: Opening, events: TerminalEvents): TerminalLink {
   const url = addressOf(`sandboxes/${id}/exec/ws`);
   url.protocol = url.protocol.replace('http', 'ws');
   const socket = new WebSocket(url, [VERSION_PROTOCOL, ...secrets()]);
@@ -29,7 +30,7 @@ export function openTerminal(
   let isOpen = false;
   socket.onopen = () => {
     isOpen = true;
-    socket.send(JSON.stringify({ type: 'start', tty: true, binary: true, ...start }));
+    socket.send(JSON.stringify({ ...opening, binary: true }));
   };
   socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
     if (typeof data === 'string') events.answer(JSON.parse(data) as SocketAnswer);

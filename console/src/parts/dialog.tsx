@@ -1,6 +1,6 @@
 // Dialogs: a form of a few fields that ends in a call, and a question before something is lost.
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Failed } from './load.tsx';
 import { useModal } from './modal.ts';
 
@@ -23,6 +23,8 @@ export interface DialogProps {
   danger?: boolean;
   /** What has to be typed before the action is possible. */
   confirm?: string;
+  /** What the action would do with these values, asked for while one types. */
+  foresee?(values: Record<string, string>, signal: AbortSignal): Promise<string>;
   run(values: Record<string, string>): Promise<unknown>;
   onClose(): void;
 }
@@ -34,6 +36,7 @@ export function Dialog({
   action,
   danger,
   confirm,
+  foresee,
   run,
   onClose,
 }: DialogProps): JSX.Element {
@@ -42,12 +45,13 @@ export function Dialog({
   const [busy, setBusy] = useState(false);
   const [typed, setTyped] = useState('');
   useModal(box, onClose);
+  const foresight = useForesight(box, foresee);
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
     setFailure(undefined);
     try {
-      await run(Object.fromEntries(new FormData(event.target as HTMLFormElement)) as Record<string, string>);
+      await run(valuesOf(event.target as HTMLFormElement));
       // Left meanwhile, there may be another one.
       if (box.current) onClose();
     } catch (error) {
@@ -57,7 +61,7 @@ export function Dialog({
   };
   return (
     <dialog ref={box} aria-labelledby="dialog-title">
-      <form onSubmit={submit}>
+      <form onSubmit={submit} onInput={foresight.ask}>
         <h2 id="dialog-title">{title}</h2>
         {text && <p>{text}</p>}
         {fields.map((field) => (
@@ -73,6 +77,7 @@ export function Dialog({
             />
           </label>
         )}
+        {foresight.text && <p role="status">{foresight.text}</p>}
         {failure && <Failed failure={failure} />}
         <p class="buttons">
           <button type="button" onClick={onClose}>
@@ -89,6 +94,43 @@ export function Dialog({
       </form>
     </dialog>
   );
+}
+
+const valuesOf = (form: HTMLFormElement) => Object.fromEntries(new FormData(form)) as Record<string, string>;
+
+const TYPING_MS = 300;
+
+/** The newest answer to what is in the form of the dialog. */
+function useForesight(
+  box: { current: HTMLDialogElement | null },
+  foresee: DialogProps['foresee'],
+): { text: string; ask(): void } {
+  const [text, setText] = useState('');
+  const asking = useRef<AbortController | undefined>(undefined);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const ask = () => {
+    asking.current?.abort();
+    clearTimeout(timer.current);
+    if (!foresee) return;
+    timer.current = setTimeout(() => {
+      const form = box.current?.querySelector('form');
+      if (!form) return;
+      const own = new AbortController();
+      asking.current = own;
+      foresee(valuesOf(form), own.signal).then(
+        (found) => own.signal.aborted || setText(found),
+        (failure: Error) => own.signal.aborted || setText(failure.message),
+      );
+    }, TYPING_MS);
+  };
+  useEffect(
+    () => () => {
+      asking.current?.abort();
+      clearTimeout(timer.current);
+    },
+    [],
+  );
+  return { text, ask };
 }
 
 export function FieldRow({ field }: { field: Field }): JSX.Element {

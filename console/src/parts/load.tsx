@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type Failure, get } from '../api/call.ts';
+import { onEvent, onGap } from '../app/stream.ts';
 
 export interface Loaded<T> {
   data: T | undefined;
@@ -46,6 +47,32 @@ function useEvery(ms: number, tick: () => void): void {
     }, ms);
     return () => clearInterval(timer);
   }, [ms]);
+}
+
+const GATHER_MS = 500;
+
+/** Calls `again` soon after events whose types begin with one of these, and when events may have been missed. */
+export function useEvents(begins: readonly string[] | undefined, again: () => void): void {
+  const latest = useRef(again);
+  latest.current = again;
+  useEffect(() => {
+    if (begins === undefined) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const soon = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        latest.current();
+      }, GATHER_MS);
+    };
+    const stops = [
+      onEvent(({ type }) => begins.some((begin) => type.startsWith(begin)) && soon()),
+      onGap(soon),
+    ];
+    return () => {
+      clearTimeout(timer);
+      for (const stop of stops) stop();
+    };
+  }, [begins]);
 }
 
 export function Failed({ failure, again }: { failure: Failure | Error; again?: () => void }): JSX.Element {

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { place, setQuery } from '../app/router.ts';
-import { Show, useGet } from './load.tsx';
+import { Show, useEvents, useGet } from './load.tsx';
 import { type Column, Table } from './table.tsx';
 import { matcher } from './words.ts';
 
@@ -39,6 +39,8 @@ export interface ListProps<T> {
   empty: ComponentChildren;
   /** ms. */
   every?: number;
+  /** Begins of types of events after which the list is read again. */
+  events?: readonly string[];
   /** Changes when the list has to be read again. */
   stamp?: number;
 }
@@ -47,7 +49,8 @@ export interface ListProps<T> {
 export function List<T extends object>({
   path,
   query,
-  every = 5000,
+  events,
+  every = events ? 30_000 : 5000,
   empty,
   stamp,
   ...table
@@ -56,6 +59,7 @@ export function List<T extends object>({
   useEffect(() => {
     if (stamp) loaded.again();
   }, [stamp]);
+  useEvents(events, loaded.again);
   const filter = place.value.query.get('q') ?? '';
   const rows = useMemo(() => matching(loaded.data ?? [], filter), [loaded.data, filter]);
   return (

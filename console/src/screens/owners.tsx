@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { AdmissionDecision } from '../../../src/schema/admission.ts';
-import type { Quota, QuotaUsage } from '../../../src/schema/quota.ts';
+import type { Quota, QuotaCheck, QuotaUsage } from '../../../src/schema/quota.ts';
 import { call, type Failure, json } from '../api/call.ts';
 import * as census from '../app/census.ts';
 import { href, place, setQuery } from '../app/router.ts';
@@ -23,16 +23,24 @@ const encoded = encodeURIComponent;
 
 export function Owners(): JSX.Element {
   const quotas = useGet<Quota[]>('quotas', { limit: 1000 }, 10_000);
+  const mayChange = identity()?.administers === true;
+  const filter = (place.value.query.get('q') ?? '').toLowerCase();
+  const owners = useGet<QuotaUsage[]>(
+    mayChange ? 'admin/owners' : undefined,
+    { q: filter, limit: 1000 },
+    30_000,
+  );
   const [changing, setChanging] = useState<Partial<OwnerRow> | undefined>();
   const [removing, setRemoving] = useState<string | undefined>();
   const [showing, setShowing] = useState<string | undefined>();
   const version = census.version.value;
-  const filter = (place.value.query.get('q') ?? '').toLowerCase();
   const rows = useMemo(
-    () => rowsOf(quotas.data ?? []).filter(({ owner_id }) => owner_id.toLowerCase().includes(filter)),
-    [quotas.data, version, filter],
+    () =>
+      rowsOf(quotas.data ?? [], owners.data ?? []).filter(({ owner_id }) =>
+        owner_id.toLowerCase().includes(filter),
+      ),
+    [quotas.data, owners.data, version, filter],
   );
-  const mayChange = identity()?.administers === true;
   const columns = columnsOf({ mayChange, change: setChanging, remove: setRemoving, show: setShowing });
   return (
     <Screen
@@ -65,6 +73,11 @@ export function Owners(): JSX.Element {
           title={changing.owner_id === undefined ? 'Set a quota' : `Quota of ${changing.owner_id}`}
           fields={fieldsOf(changing)}
           action="Set quota"
+          foresee={async ({ owner_id = changing.owner_id ?? '', ...values }, signal) => {
+            if (owner_id.trim() === '') return '';
+            const body = filled(values, ['max_sandboxes']);
+            return foretold(await json('POST', `quotas/${encoded(owner_id)}/check`, { body, signal }));
+          }}
           run={async ({ owner_id = changing.owner_id ?? '', ...values }) => {
             await json('PUT', `quotas/${encoded(owner_id)}`, { body: filled(values, ['max_sandboxes']) });
             quotas.again();
@@ -89,9 +102,24 @@ export function Owners(): JSX.Element {
   );
 }
 
-function rowsOf(quotas: readonly Quota[]): OwnerRow[] {
+/** What a quota would change, in words. */
+function foretold({ active_sandboxes, after, over, free, longer }: QuotaCheck): string {
+  const count =
+    over > 0
+      ? `${active_sandboxes} sandboxes go on, ${over} above the limit: new ones are refused until as many have ended.`
+      : free === undefined
+        ? `${active_sandboxes} sandboxes, without a limit.`
+        : `${active_sandboxes} of ${after.max_sandboxes} sandboxes: ${free} more could start.`;
+  return longer === 0
+    ? count
+    : `${count} ${longer} of them end later than a lifetime of ${after.max_ttl} from now.`;
+}
+
+function rowsOf(quotas: readonly Quota[], owners: readonly QuotaUsage[]): OwnerRow[] {
   const rows = new Map<string, OwnerRow>();
   for (const quota of quotas) rows.set(quota.owner_id, { ...quota, active: 0, memory_mb: 0 });
+  for (const { owner_id } of owners)
+    if (!rows.has(owner_id)) rows.set(owner_id, { owner_id, active: 0, memory_mb: 0 });
   for (const { owner_id, memory_mb } of census.sandboxes()) {
     if (owner_id === undefined) continue;
     const row = rows.get(owner_id) ?? { owner_id, active: 0, memory_mb: 0 };

@@ -52,6 +52,7 @@ const COLUMNS: readonly Column<Template>[] = [
   },
 ];
 
+const EVENTS = ['template.'];
 const NUMBERS = ['memory_mb', 'vcpus', 'prewarm'];
 
 function fieldsOf(template?: Template): readonly Field[] {
@@ -95,6 +96,7 @@ export function Templates({ rest }: { rest: string }): JSX.Element {
     >
       <List
         path="templates"
+        events={EVENTS}
         query={{ limit: 1000 }}
         label="Templates"
         columns={COLUMNS}

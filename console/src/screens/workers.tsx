@@ -60,12 +60,16 @@ const COLUMNS: readonly Column<Worker>[] = [
   },
 ];
 
+/** Loads change with sandboxes. */
+const EVENTS = ['worker.', 'sandbox.running', 'sandbox.destroyed'];
+
 export function Workers({ rest }: { rest: string }): JSX.Element {
   if (rest !== '') return <One id={rest} />;
   return (
     <Screen title="Workers">
       <List
         path="workers"
+        events={EVENTS}
         label="Workers"
         columns={COLUMNS}
         keyOf={({ id }) => id}

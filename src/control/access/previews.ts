@@ -14,6 +14,7 @@ import type { Caller } from '../api/caller.ts';
 import type { OpenPort, Previews } from '../api/previews.ts';
 import type { Runtimes } from '../runtime/runtimes.ts';
 import { securedTunnel } from './guest-tls.ts';
+import { listeningPorts } from './ports.ts';
 import type { SandboxAccess } from './session-access.ts';
 
 const DEFAULT_TTL_MS = 3_600_000;
@@ -52,6 +53,12 @@ export function previews(deps: PreviewsDeps): Previews {
       const origin = originOf(server.preview_scheme, previewName(target, domain), seen);
       return { url: `${origin}/${query}`, expires_at: new Date(end).toISOString() };
     },
+    listening: (id, caller, signal) =>
+      access.explainFailure(id, async () => {
+        const row = await access.find(id, caller);
+        await requireConnect(deps, row);
+        return listeningPorts(access, row, signal);
+      }),
     endOfToken: (target, token) => previewTokenEnd(key, target, token, clock.now()),
     open: async (target, signal, caller) =>
       (
@@ -129,9 +136,13 @@ export function hasPreviews(
 
 async function requireConnect({ runtimes }: PreviewsDeps, row: SandboxRecord): Promise<void> {
   if ((await runtimes.capabilities(row)).includes('connect')) return;
-  throw new ServiceError('not_implemented', 'This sandbox has no previews: it has no network of its own.', {
-    remedy: 'Spawn it with a provider that lists the capability connect.',
-  });
+  throw new ServiceError(
+    'not_implemented',
+    'The ports of this sandbox cannot be reached: it has no network of its own.',
+    {
+      remedy: 'Spawn it with a provider that lists the capability connect.',
+    },
+  );
 }
 
 /** Answers 502 where the visitor can repair nothing; an ended sandbox looks as if it had never existed. */

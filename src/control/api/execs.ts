@@ -24,6 +24,8 @@ export type LiveRequest = ExecRequest & {
   deadlineMs?: number;
   /** The command lives on without this server, where its sandbox can do so; `kept` tells this text, of at most 1,024 bytes. */
   keep?: string;
+  /** Throws `not_implemented` where the sandbox cannot keep it. */
+  mustKeep?: true;
 };
 
 /** A command that lives on without its caller. */

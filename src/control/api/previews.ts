@@ -1,7 +1,7 @@
 // What the control plane offers of ports in sandboxes.
 import type { Duplex } from 'node:stream';
 import type { PreviewTarget } from '../../domain/preview.ts';
-import type { PreviewLink, PreviewRequest } from '../../schema/preview.ts';
+import type { ListeningPort, PreviewLink, PreviewRequest } from '../../schema/preview.ts';
 import type { Caller } from './caller.ts';
 
 export interface Visitor {
@@ -25,6 +25,11 @@ export interface Previews {
     caller: Caller,
     seen: { scheme: 'http' | 'https'; port: string },
   ): Promise<PreviewLink>;
+  /**
+   * TCP ports on which programs of the sandbox listen, by number, at most 1,000. The sandbox says so itself, and may say anything.
+   * Throws `not_implemented` where it cannot tell them.
+   */
+  listening(id: string, caller: Caller, signal: AbortSignal): Promise<ListeningPort[]>;
   /** When a token ends, in ms since 1970; undefined unless it opens `target` now. */
   endOfToken(target: PreviewTarget, token: string): number | undefined;
   /** `open` for the gateway, with what the sandbox's own program wishes of its ports (domain/port-terms.ts). */

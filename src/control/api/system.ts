@@ -5,7 +5,15 @@ import type { Config } from '../../schema/config.ts';
 import type { Diagnostics, MetricsBody } from '../../schema/diagnostics.ts';
 import type { PoolStatus } from '../../schema/pool.ts';
 import type { ProviderDetail, ProviderItem, ProviderTests } from '../../schema/provider.ts';
-import type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../../schema/quota.ts';
+import type {
+  OwnerListQuery,
+  Quota,
+  QuotaCheck,
+  QuotaListQuery,
+  QuotaRequest,
+  QuotaSummary,
+  QuotaUsage,
+} from '../../schema/quota.ts';
 import type { Snapshot } from '../../schema/snapshot.ts';
 import type { Health, Live, Ready } from '../../schema/system.ts';
 import type { Caller } from './caller.ts';
@@ -75,6 +83,13 @@ export interface Quotas {
   delete(owner_id: string, caller: Caller): Promise<void>;
   /** Also of an owner without a quota, or without any sandbox ever. */
   usage(owner_id: string, caller: Caller): Promise<QuotaUsage>;
+  /** What a change of the quota would change; changes nothing. Throws as `put` does. */
+  check(owner_id: string, request: QuotaRequest, caller: Caller): Promise<QuotaCheck>;
+  /**
+   * Everybody who has sandboxes, a quota or use in the ledger, by name; for administrators. A page may be short, also empty, while a
+   * text is looked for.
+   */
+  owners(query: OwnerListQuery): Promise<{ owners: QuotaUsage[]; next_cursor?: string }>;
   /** Counts without names: for every caller. */
   summary(): Promise<QuotaSummary>;
 }

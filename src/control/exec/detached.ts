@@ -41,13 +41,17 @@ export async function listExecs(
   const known = await find.any(id, caller);
   if (known && hasEnded(known.state)) return (await log.list(id)).map(storedItem);
   const row = await access.find(id, caller);
-  const live = await access.use(row, signal, (io) => io.execs.list(signal));
+  const [live, kept] = await access.use(row, signal, ({ execs }) =>
+    Promise.all([execs.list(signal), execs.kept?.(signal) ?? []]),
+  );
+  const running = new Set(kept.filter(({ state }) => state === 'running').map(({ exec_id }) => exec_id));
   const stored = new Map((await log.list(id)).map((exec) => [exec.exec_id, exec]));
   const items = live.map((record) => {
     const seen = stored.get(record.exec_id);
     stored.delete(record.exec_id);
     const command = seen?.command ?? log.shown({ command: record.label });
-    return { ...itemOf(record), command, ...(seen && seenHere(seen)) };
+    const attachable = running.has(record.exec_id) ? { attachable: true } : {};
+    return { ...itemOf(record), command, ...(seen && seenHere(seen)), ...attachable };
   });
   const forgotten = [...stored.values()].map(storedItem);
   return items

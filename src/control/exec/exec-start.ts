@@ -1,7 +1,7 @@
 // Starts a command in a sandbox and follows it to its end: session, standard input, events. `exec-run.ts` and
 // `exec-lines.ts` build on it.
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
-import { asServiceError } from '../../domain/errors.ts';
+import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import {
   boundedDeadlineMs,
   execArgv,
@@ -75,12 +75,24 @@ async function launch(
   const { sandbox: row } = known;
   const spec = execSpec(deps, request, known);
   const held = await deps.access.open(row, signal);
-  const keep = held.io.execs.kept && request.keep !== undefined ? { keep: request.keep } : {};
+  const canKeep = held.io.execs.kept !== undefined;
+  if (request.mustKeep && !canKeep) {
+    held.release();
+    throw cannotKeep();
+  }
+  const keep = canKeep && request.keep !== undefined ? { keep: request.keep } : {};
   const exec = held.io.exec({ ...spec, ...keep }, signal);
   const recorded = () =>
     deps.log.started({ sandbox_id: row.id, exec_id: exec.exec_id }, request, caller.actor);
-  follow({ publisher: deps.publisher, row, by: caller.actor, recorded }, exec, held);
+  const isLeft = () => 'keep' in keep && signal.aborted;
+  follow({ publisher: deps.publisher, row, by: caller.actor, recorded, isLeft }, exec, held);
   return { exec, io: held.io };
+}
+
+function cannotKeep(): ServiceError {
+  return new ServiceError('not_implemented', 'This sandbox cannot keep a command without its connection.', {
+    remedy: 'Leave keep out, or spawn a new sandbox; those of remote backends never can.',
+  });
 }
 
 /** Throws `bad_request` for a request that no agent would run. */
@@ -127,8 +139,12 @@ export function noteEnd(
 }
 
 /** Publishes its events and releases the session at its end, whether or not the caller still waits. */
-function follow(noted: Noted & { recorded(): NoteEnd }, exec: Exec, held: OpenSandbox): void {
-  const { publisher, row, by, recorded } = noted;
+function follow(
+  noted: Noted & { recorded(): NoteEnd; isLeft(): boolean },
+  exec: Exec,
+  held: OpenSandbox,
+): void {
+  const { publisher, row, by, recorded, isLeft } = noted;
   let noteRecord: NoteEnd = () => {};
   const { exec_id } = exec;
   const ended = (exit: ExecExit) => {
@@ -137,6 +153,8 @@ function follow(noted: Noted & { recorded(): NoteEnd }, exec: Exec, held: OpenSa
     held.release();
   };
   const failed = (error: unknown) => {
+    // It runs on without this caller: who follows it next sees its end.
+    if (isLeft()) return held.release();
     const { code, message } = asServiceError(error);
     publisher.note('exec.failed', row, { exec_id, code, message }, by);
     noteRecord();

@@ -5,17 +5,20 @@ import { formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { checkPolicy, ruleOptions } from '../../domain/egress/layers.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { lowerAscii } from '../../domain/lower-ascii.ts';
 import { parseOwner } from '../../domain/owner.ts';
-import { effectiveLimits, parseQuotaOwner, quotaOf } from '../../domain/quota.ts';
+import { effectiveLimits, type OwnerLimits, parseQuotaOwner, quotaOf } from '../../domain/quota.ts';
 import type { EventDraft } from '../../schema/event.ts';
-import type { Quota } from '../../schema/quota.ts';
-import type { QuotaStore } from '../../store/seam/quotas.ts';
+import type { OwnerListQuery, Quota, QuotaRequest, QuotaUsage } from '../../schema/quota.ts';
+import type { OwnerUse, QuotaStore } from '../../store/seam/quotas.ts';
 import type { Caller } from '../api/caller.ts';
 import type { Quotas } from '../api/system.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 
 const PAGE = 1000;
+const OWNERS_A_BITE = 200;
+const MOST_BITES = 25;
 
 export interface QuotasDeps {
   quotas: QuotaStore;
@@ -26,7 +29,7 @@ export interface QuotasDeps {
 }
 
 export function quotaViews(deps: QuotasDeps): Quotas {
-  const { quotas, settings } = deps;
+  const { quotas, settings, publisher } = deps;
   return {
     ...quotaWrites(deps),
     list: async ({ limit = PAGE, cursor }, caller) => {
@@ -43,13 +46,27 @@ export function quotaViews(deps: QuotasDeps): Quotas {
     },
     usage: async (text, caller) => {
       const owner_id = visible(deps, parseOwner(text, 'The owner'), caller);
-      const { active_sandboxes, quota } = await quotas.usage(owner_id);
-      const { max_sandboxes, maxTtlMs, maxExecTimeoutMs } = effectiveLimits(quota, settings.ownerLimits);
-      const max_ttl = formatDuration(maxTtlMs);
-      const max_exec_timeout = formatDuration(maxExecTimeoutMs);
-      const limits = { max_sandboxes, max_ttl, max_exec_timeout };
-      return { owner_id, active_sandboxes, ...limits, quota_configured: quota !== undefined };
+      return usageOf(settings, { owner_id, ...(await quotas.usage(owner_id)) });
     },
+    check: async (text, request, caller) => {
+      const quota = requested(deps, text, request, caller);
+      const { owner_id } = quota;
+      const { active_sandboxes, quota: present } = await quotas.usage(owner_id);
+      const after = effectiveLimits(quota, settings.ownerLimits);
+      const end = after.maxTtlMs === 0 ? undefined : Date.parse(publisher.now()) + after.maxTtlMs;
+      const longer = end === undefined ? 0 : await quotas.endingAfter(owner_id, new Date(end).toISOString());
+      const most = after.max_sandboxes;
+      return {
+        owner_id,
+        active_sandboxes,
+        before: shownLimits(effectiveLimits(present, settings.ownerLimits)),
+        after: shownLimits(after),
+        over: most === 0 ? 0 : Math.max(0, active_sandboxes - most),
+        ...(most > 0 && { free: Math.max(0, most - active_sandboxes) }),
+        longer,
+      };
+    },
+    owners: (query) => ownerPage(deps, query),
     summary: () => quotas.summary(),
   };
 }
@@ -58,8 +75,7 @@ function quotaWrites(deps: QuotasDeps): Pick<Quotas, 'put' | 'delete'> {
   const { quotas, publisher, quotaChanged } = deps;
   return {
     put: async (text, request, caller) => {
-      if (request.egress !== undefined) checkPolicy(request.egress, ruleOptions(deps.settings.egress));
-      const quota = quotaOf(visible(deps, parseQuotaOwner(text), caller), request, publisher.now());
+      const quota = requested(deps, text, request, caller);
       const saved = await quotas.put(quota, [savedEvent(quota, caller)]);
       publisher.committed(saved.events);
       quotaChanged(quota.owner_id);
@@ -73,6 +89,55 @@ function quotaWrites(deps: QuotasDeps): Pick<Quotas, 'put' | 'delete'> {
       quotaChanged(owner_id);
     },
   };
+}
+
+/** The quota that a request asks for. */
+function requested(deps: QuotasDeps, text: string, request: QuotaRequest, caller: Caller): Quota {
+  if (request.egress !== undefined) checkPolicy(request.egress, ruleOptions(deps.settings.egress));
+  return quotaOf(visible(deps, parseQuotaOwner(text), caller), request, deps.publisher.now());
+}
+
+function shownLimits({ max_sandboxes, maxTtlMs, maxExecTimeoutMs }: OwnerLimits) {
+  return {
+    max_sandboxes,
+    max_ttl: formatDuration(maxTtlMs),
+    max_exec_timeout: formatDuration(maxExecTimeoutMs),
+  };
+}
+
+const usageOf = (settings: Settings, { owner_id, active_sandboxes, quota }: OwnerUse): QuotaUsage => ({
+  owner_id,
+  active_sandboxes,
+  ...shownLimits(effectiveLimits(quota, settings.ownerLimits)),
+  quota_configured: quota !== undefined,
+});
+
+/** Names are read in bites, of which a page looks through a few. */
+async function ownerPage({ quotas, settings }: QuotasDeps, { q, limit = 100, cursor }: OwnerListQuery) {
+  const text = lowerAscii(q ?? '');
+  const owners: QuotaUsage[] = [];
+  let after = cursor === undefined ? '' : parseOwnerCursor(cursor);
+  for (let bite = 0; bite < MOST_BITES; bite += 1) {
+    const found = await quotas.owners(OWNERS_A_BITE, after);
+    for (const one of found) {
+      if (owners.length === limit) return { owners, next_cursor: formatOwnerCursor(after) };
+      after = one.owner_id;
+      if (lowerAscii(after).includes(text)) owners.push(usageOf(settings, one));
+    }
+    if (found.length < OWNERS_A_BITE) return { owners };
+  }
+  return { owners, next_cursor: formatOwnerCursor(after) };
+}
+
+const formatOwnerCursor = (owner: string): string => Buffer.from(owner).toString('base64url');
+
+/** Throws `bad_request` for what is not base64url of a text. The text need not name an owner. */
+function parseOwnerCursor(text: string): string {
+  const bytes = Buffer.from(text, 'base64url');
+  if (bytes.length > 0 && bytes.toString('base64url') === text && !bytes.includes(0)) return bytes.toString();
+  throw new ServiceError('bad_request', 'cursor is not valid.', {
+    remedy: 'Send the X-Next-Cursor header of the previous page unchanged.',
+  });
 }
 
 /** `owner_id`, if the caller may name it. The quota of another owner looks as if it did not exist. */

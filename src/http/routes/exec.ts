@@ -72,7 +72,7 @@ export const execRoutes: Route[] = [
     scope: 'use',
     summary: 'Run an interactive command over a WebSocket',
     description:
-      'The client first sends {"type":"start", …} with the fields of an exec request except stream and stdin, and optionally tty, cols, rows and binary. It may then send stdin (data, encoding), stdin_close, resize (cols, rows) and signal (signal); binary messages are standard input. The server sends started (exec_id, and starts_at_stdin_end true where the provider runs the command only after stdin_close), stdout and stderr (data), and at the end exit or error. With binary true, output arrives as binary messages whose first byte is 1 for stdout and 2 for stderr. Closing the socket kills the command unless it is detached. Browsers send the subprotocol svc.v1, the key as svc.key.<base64url> and the owner as svc.user.<base64url>.',
+      'The client first sends {"type":"start", …} with the fields of an exec request except stream and stdin, and optionally tty, cols, rows and binary. It may then send stdin (data, encoding), stdin_close, resize (cols, rows) and signal (signal); binary messages are standard input. The server sends started (exec_id, and starts_at_stdin_end true where the provider runs the command only after stdin_close), stdout and stderr (data), and at the end exit or error. With binary true, output arrives as binary messages whose first byte is 1 for stdout and 2 for stderr. Closing the socket kills the command unless it is detached or was started with keep true. A kept command is followed again, with its input, by {"type":"attach","exec_id":…} as the first message, with cols, rows, binary and encoding; output that nobody has followed comes first, and truncated says that older output was dropped. Browsers send the subprotocol svc.v1, the key as svc.key.<base64url> and the owner as svc.user.<base64url>.',
     params: SandboxParams,
     success: { status: 101, description: 'The connection switches to the WebSocket protocol.' },
     errors: ['not_found', 'conflict', 'resource_limit', 'not_implemented', 'unavailable'],
@@ -84,6 +84,7 @@ export const execRoutes: Route[] = [
           ...tools,
           sandbox_id: params.id,
           open: (request, signal) => exec.open(params.id, request, caller, signal),
+          attach: (exec_id, signal) => exec.resume({ id: params.id, exec_id }, caller, signal),
         }),
       );
     },

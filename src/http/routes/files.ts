@@ -1,5 +1,6 @@
 // Files and folders beside their content: list, stat, glob, move, chmod, mkdir, remove (docs/design/api.md#files).
 import { Type } from 'typebox';
+import { pageOf } from '../../domain/file-pages.ts';
 import {
   FileChmodRequest,
   FileGlobQuery,
@@ -11,6 +12,7 @@ import {
   FileRemoveQuery,
   FileStatus,
 } from '../../schema/file.ts';
+import { Answer } from '../answer.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { FILE_ERRORS, SandboxParams } from './params.ts';
 
@@ -25,13 +27,25 @@ export const fileRoutes: Route[] = [
     tag,
     auth,
     summary: 'List a directory',
-    description: 'path defaults to / and depth to 1. Symbolic links are not followed.',
+    description:
+      'path defaults to / and depth to 1. Symbolic links are not followed. A folder comes before what it holds, names in the order of their bytes. With limit the answer is a page. While the folder changes, pages miss only entries that come before those already read.',
     params,
     query: FileListQuery,
-    success: { status: 200, description: 'The entries of the directory.', schema: Type.Array(FileInfo) },
+    success: {
+      status: 200,
+      description: 'The entries of the directory.',
+      schema: Type.Array(FileInfo),
+      headers: { 'X-Next-Cursor': 'Cursor of the next page. Absent on the last page.' },
+    },
     errors,
-    handler: ({ params, query, caller, signal, hold }, { files }) =>
-      files.list(params.id, query.path ?? '/', query.depth ?? 1, caller, signal, hold),
+    handler: async ({ params, query, caller, signal, hold }, { files }) => {
+      const { path = '/', depth = 1 } = query;
+      const all = await files.list(params.id, path, depth, caller, signal, hold);
+      const { entries, next_cursor } = pageOf(all, query);
+      return new Answer(entries, {
+        headers: next_cursor === undefined ? {} : { 'X-Next-Cursor': next_cursor },
+      });
+    },
   }),
   defineRoute({
     id: 'statFile',

@@ -1,7 +1,9 @@
 // Owner quotas, twice: as they are, and below /admin where the admin key is always needed. One handler serves both.
 import { Type } from 'typebox';
 import {
+  OwnerListQuery,
   Quota,
+  QuotaCheck,
   QuotaDeleted,
   QuotaListQuery,
   QuotaRequest,
@@ -145,9 +147,49 @@ const GROUPS: readonly RouteGroup[] = [
   },
 ];
 
+const checkRoute = defineRoute({
+  id: 'checkQuota',
+  tag,
+  auth: 'api',
+  scope: 'read',
+  summary: 'Ask what a quota would change, without setting it',
+  description: 'Takes what setting the quota takes. Running sandboxes would continue to run in any case.',
+  params: QuotaParams,
+  body: QuotaRequest,
+  success: {
+    status: 200,
+    description: 'The limits before and after, and what is above them.',
+    schema: QuotaCheck,
+  },
+  errors: ['not_found'],
+  example: { max_sandboxes: 5, max_ttl: '2h' },
+  handler: ({ params, body, caller }, { quotas }) => quotas.check(params.owner_id, body, caller),
+});
+
+const ownersRoute = defineRoute({
+  id: 'listOwners',
+  tag: 'admin',
+  auth: 'admin',
+  summary: 'List owners by name, with what they run and their limits',
+  description:
+    'Everybody who has a sandbox, a quota, or use in the ledger. With q a page may hold fewer owners than its limit, or none, and still name a next page.',
+  query: OwnerListQuery,
+  success: {
+    status: 200,
+    description: 'One page of results.',
+    schema: Type.Array(QuotaUsage),
+    headers: { 'X-Next-Cursor': 'Cursor of the next page. Absent on the last page.' },
+  },
+  errors: [],
+  handler: async ({ query }, { quotas }) => {
+    const { owners, next_cursor } = await quotas.owners(query);
+    return new Answer(owners, { headers: next_cursor === undefined ? {} : { 'X-Next-Cursor': next_cursor } });
+  },
+});
+
 export const quotaRoutes: Route[] = GROUPS.flatMap((group) => [
   listRoute(group),
   summaryRoute(group),
   ...readRoutes(group),
   ...writeRoutes(group),
-]);
+]).concat(checkRoute, ownersRoute);

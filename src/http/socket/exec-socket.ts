@@ -7,7 +7,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { signalWord, TIMED_OUT, timeoutNotice } from '../../domain/exec-request.ts';
 import { encodeOutput, outputDecoder } from '../../domain/output.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
-import type { SocketAnswer, SocketStart } from '../../schema/exec-socket.ts';
+import type { SocketAnswer, SocketAttach, SocketStart } from '../../schema/exec-socket.ts';
 import { stdinFeed } from '../body/stdin-feed.ts';
 import { errorAnswer, logFailure, toServiceError } from '../errors.ts';
 import { keepAlive } from './socket-alive.ts';
@@ -31,6 +31,8 @@ export interface ExecSocketDeps extends SocketTools {
   sandbox_id: string;
   /** Starts the command; `signal` aborts when the client has disconnected. */
   open(request: LiveRequest, signal: AbortSignal): Promise<LiveExec>;
+  /** Follows a command that was started with `keep`. */
+  attach(exec_id: string, signal: AbortSignal): Promise<LiveExec & { truncated: boolean }>;
 }
 
 /** Serves until the command has ended or the client has disconnected. Never throws. */
@@ -49,13 +51,15 @@ export function serveExecSocket(ws: WebSocket, deps: ExecSocketDeps): void {
 
 type Talk = ExecSocketDeps & { input: SocketInput; gone: AbortSignal };
 
-async function talk(ws: WebSocket, { clock, input, gone, open, sandbox_id }: Talk): Promise<void> {
+async function talk(ws: WebSocket, talk: Talk): Promise<void> {
+  const { clock, input, gone, sandbox_id } = talk;
   const start = readStart(await first(input, clock, gone));
-  const exec = await open(requestOf(start), gone);
+  const exec = await begin(start, talk);
   say(ws, {
     type: 'started',
     exec_id: exec.exec_id,
     ...(exec.startsAtInputEnd && { starts_at_stdin_end: true }),
+    ...(exec.truncated && { truncated: true }),
   });
   const taking = obey(exec, input);
   // Failures are ignored once the command has ended.
@@ -73,7 +77,20 @@ async function talk(ws: WebSocket, { clock, input, gone, open, sandbox_id }: Tal
   ws.close(CLOSE.done);
 }
 
-function sayTimeout(ws: WebSocket, sandbox_id: string, { binary, encoding = 'utf8' }: SocketStart): void {
+async function begin(
+  start: SocketStart | SocketAttach,
+  { open, attach, gone }: Talk,
+): Promise<LiveExec & { truncated?: boolean }> {
+  if (start.type === 'start') return open(requestOf(start), gone);
+  const exec = await attach(start.exec_id, gone);
+  const { rows, cols } = start;
+  if (rows !== undefined && cols !== undefined) await exec.resize(rows, cols).catch(ignoreEnded);
+  return exec;
+}
+
+type Voice = Pick<SocketStart, 'binary' | 'encoding'>;
+
+function sayTimeout(ws: WebSocket, sandbox_id: string, { binary, encoding = 'utf8' }: Voice): void {
   const notice = timeoutNotice(sandbox_id);
   if (!binary) say(ws, { type: 'stderr', data: encodeOutput(notice, encoding) });
   else if (ws.readyState === ws.OPEN)
@@ -92,7 +109,9 @@ function first(input: SocketInput, clock: Clock, gone: AbortSignal) {
   return Promise.race([input.next(), late]).finally(() => timer?.cancel());
 }
 
-function requestOf({ type: _, tty, cols = 80, rows = 24, binary: __, ...request }: SocketStart): LiveRequest {
+function requestOf({ type: _, binary: __, ...start }: SocketStart): LiveRequest {
+  const { tty, cols = 80, rows = 24, keep, ...rest } = start;
+  const request: LiveRequest = keep ? { ...rest, keep: '', mustKeep: true } : rest;
   return tty ? { ...request, tty: { cols, rows } } : request;
 }
 
@@ -112,11 +131,7 @@ function ignoreEnded(error: unknown): void {
   if (toServiceError(error).code !== 'not_found') throw error;
 }
 
-async function write(
-  ws: WebSocket,
-  exec: LiveExec,
-  { binary, encoding = 'utf8' }: SocketStart,
-): Promise<void> {
+async function write(ws: WebSocket, exec: LiveExec, { binary, encoding = 'utf8' }: Voice): Promise<void> {
   const decoders = { stdout: outputDecoder(encoding), stderr: outputDecoder(encoding) };
   for await (const { channel, data } of exec.output) {
     if (binary) {

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { judgedJson } from '../../domain/json-reading.ts';
 import { JsonFault } from '../../domain/json-structure.ts';
-import { SOCKET_MESSAGES, type SocketMessage, SocketStart } from '../../schema/exec-socket.ts';
+import { SOCKET_MESSAGES, SocketAttach, type SocketMessage, SocketStart } from '../../schema/exec-socket.ts';
 import { type Validator, validator } from '../../schema/validator.ts';
 import { strictBase64 } from '../body/base64.ts';
 import { refuseHalfPairs } from '../body/well-formed.ts';
@@ -14,19 +14,31 @@ export type Received = Stdin | Exclude<SocketMessage, { type: 'stdin' }>;
 /** As of a body: building this much takes some milliseconds. */
 const STRUCTURE = { depth: 64, tokens: 50_000 };
 const checkStart = validator(SocketStart, 'The message');
+const checkAttach = validator(SocketAttach, 'The message');
 const CHECKS = Object.fromEntries(
   Object.entries(SOCKET_MESSAGES).map(([type, schema]) => [type, validator(schema, 'The message')]),
 ) as Record<string, Validator>;
 
-/** Throws `bad_request` for anything but a start message. */
-export function readStart(frame: SocketFrame): SocketStart {
+/** Throws `bad_request` for anything but a message of type start or attach. */
+export function readStart(frame: SocketFrame): SocketStart | SocketAttach {
   const value = readJson(frame);
-  if (value.type !== 'start') throw bad('The first message must be of type start.');
+  if (value.type === 'attach') {
+    demand(checkAttach(value));
+    return sized(value as SocketAttach);
+  }
+  if (value.type !== 'start') throw bad('The first message must be of type start or attach.');
   demand(checkStart(value));
   const start = value as SocketStart;
+  if (start.keep && start.detach) throw bad('keep and detach exclude each other.');
   if (start.tty !== true && (start.cols !== undefined || start.rows !== undefined))
     throw bad('cols and rows require tty true.');
   return start;
+}
+
+/** A size has two sides. */
+function sized(attach: SocketAttach): SocketAttach {
+  if ((attach.cols === undefined) !== (attach.rows === undefined)) throw bad('cols and rows go together.');
+  return attach;
 }
 
 /** A message after the start; binary ones are standard input. */

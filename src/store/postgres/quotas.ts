@@ -1,6 +1,7 @@
 // Owner quotas in PostgreSQL.
 import type { Clock, Ids } from '../../domain/ports.ts';
 import type { QuotaSummary } from '../../schema/quota.ts';
+import { OWNERS } from '../owner-names.ts';
 import { fromQuotaRow, type QuotaRow, toQuotaRow } from '../rows.ts';
 import type { QuotaStore } from '../seam/quotas.ts';
 import type { Statement } from './connection.ts';
@@ -32,6 +33,17 @@ const USAGE: Statement = {
   name: 'quota-usage',
   text: `SELECT (SELECT count(*) FROM sandboxes WHERE owner_id = $1 AND ${LIVE}) AS active_sandboxes,
     (SELECT to_json(q)::text FROM (${SELECT} WHERE owner_id = $1) AS q) AS quota`,
+};
+const OWNERS_PAGE: Statement = {
+  name: 'quota-owners',
+  text: `SELECT owner AS owner_id,
+      (SELECT count(*) FROM sandboxes WHERE owner_id = owner AND ${LIVE}) AS active_sandboxes,
+      (SELECT to_json(q)::text FROM (${SELECT} WHERE owner_id = owner) AS q) AS quota
+    FROM (${OWNERS('$1::text COLLATE "C"', '$2')}) AS page ORDER BY owner`,
+};
+const ENDING: Statement = {
+  name: 'quota-ending',
+  text: `SELECT count(*) AS count FROM sandboxes WHERE owner_id = $1 AND ${LIVE} AND expires_at > $2`,
 };
 const SUMMARY: Statement = {
   name: 'quota-summary',
@@ -91,5 +103,20 @@ export function quotaStore({ work, ids, numbering }: EventfulTable): QuotaStore 
       };
     },
     summary: async () => (await work.read<QuotaSummary>(SUMMARY))[0]!,
+    owners: async (limit, after = '') => {
+      const rows = await work.read<{ owner_id: string; active_sandboxes: number; quota: string | null }>({
+        ...OWNERS_PAGE,
+        values: [after, limit],
+      });
+      return rows.map(({ owner_id, active_sandboxes, quota }) => ({
+        owner_id,
+        active_sandboxes,
+        ...(quota !== null && { quota: fromQuotaRow(JSON.parse(quota) as QuotaRow) }),
+      }));
+    },
+    endingAfter: async (owner_id, stamp) => {
+      const [row] = await work.read<{ count: number }>({ ...ENDING, values: [owner_id, stamp] });
+      return row?.count ?? 0;
+    },
   };
 }

@@ -2,6 +2,12 @@
 import type { EventDraft } from '../../schema/event.ts';
 import type { Quota, QuotaSummary } from '../../schema/quota.ts';
 
+export interface OwnerUse {
+  owner_id: string;
+  active_sandboxes: number;
+  quota?: Quota;
+}
+
 export interface QuotaStore {
   get(owner_id: string): Promise<Quota | undefined>;
   /** Newest first (created_at, then owner_id, both descending), starting after `after`. */
@@ -13,4 +19,11 @@ export interface QuotaStore {
   /** The owner's active sandboxes and quota, in one read. */
   usage(owner_id: string): Promise<{ active_sandboxes: number; quota?: Quota }>;
   summary(): Promise<QuotaSummary>;
+  /**
+   * Everybody who has a sandbox, also an ended one whose row is kept, a quota or use in the ledger: by their bytes, starting after
+   * `after`. Each with what `usage` reads.
+   */
+  owners(limit: number, after?: string): Promise<OwnerUse[]>;
+  /** How many active sandboxes of the owner end later than this. */
+  endingAfter(owner_id: string, stamp: string): Promise<number>;
 }

@@ -58,7 +58,16 @@ export const METHODS: { readonly [P in Part]: { readonly [M in keyof Tables[P]]:
     list: 'here',
     prewarmed: 'read',
   },
-  quotas: { put: 'add', delete: 'change', get: 'here', list: 'here', usage: 'here', summary: 'read' },
+  quotas: {
+    put: 'add',
+    delete: 'change',
+    get: 'here',
+    list: 'here',
+    usage: 'here',
+    summary: 'read',
+    owners: 'read',
+    endingAfter: 'read',
+  },
   keys: {
     create: 'add',
     rotate: 'change',

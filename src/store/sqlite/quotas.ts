@@ -2,8 +2,9 @@
 import type { Database } from 'better-sqlite3';
 import type { EventDraft } from '../../schema/event.ts';
 import type { Quota, QuotaSummary } from '../../schema/quota.ts';
+import { OWNERS } from '../owner-names.ts';
 import { fromQuotaRow, type QuotaRow, toQuotaRow } from '../rows.ts';
-import type { QuotaStore } from '../seam/quotas.ts';
+import type { OwnerUse, QuotaStore } from '../seam/quotas.ts';
 import { ownerCount, QUOTA_COLUMNS } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
 import { eventTable } from './events.ts';
@@ -17,6 +18,7 @@ type Writes = Pick<QuotaStore, 'put' | 'delete'>;
 
 const COLUMNS = `${QUOTA_COLUMNS}, egress`;
 const SELECT = `SELECT ${COLUMNS} FROM owner_quotas`;
+const ACTIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
 
 function quotaQueries(db: Database, work: Executor): Omit<QuotaStore, keyof Writes> {
   const get = db.prepare<[string], QuotaRow>(`${SELECT} WHERE owner_id = ?`);
@@ -33,6 +35,15 @@ function quotaQueries(db: Database, work: Executor): Omit<QuotaStore, keyof Writ
     const quota = found(owner_id);
     return { active_sandboxes: active(owner_id), ...(quota && { quota }) };
   });
+  const names = db.prepare<{ after: string; most: number }, string>(OWNERS('@after', '@most')).pluck();
+  const owners = db.transaction((most: number, after: string): OwnerUse[] =>
+    names.all({ after, most }).map((owner_id) => ({ owner_id, ...usage(owner_id) })),
+  );
+  const ending = db
+    .prepare<[string, string], number>(
+      `SELECT count(*) FROM sandboxes WHERE ${ACTIVE} AND owner_id = ? AND expires_at > ?`,
+    )
+    .pluck();
   const summary = db.prepare<[], QuotaSummary>(
     `SELECT count(*) AS total, count(*) FILTER (WHERE max_sandboxes > 0) AS with_max_sandboxes,
             count(*) FILTER (WHERE max_ttl <> '0s') AS with_max_ttl,
@@ -46,6 +57,8 @@ function quotaQueries(db: Database, work: Executor): Omit<QuotaStore, keyof Writ
       ),
     usage: (owner_id) => work.run(() => usage(owner_id)),
     summary: () => work.run(() => summary.get() as QuotaSummary),
+    owners: (limit, after = '') => work.run(() => owners(limit, after)),
+    endingAfter: (owner_id, stamp) => work.run(() => ending.get(owner_id, stamp) ?? 0),
   };
 }
 

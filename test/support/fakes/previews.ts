@@ -33,6 +33,10 @@ export function fakePreviews(clock: Clock, note: (method: string, ...args: unkno
       const end = new Date(clock.now() + 60_000).toISOString();
       return { url: `${seen.scheme}://${port}-${id}.x/?${PREVIEW_TOKEN}=t`, expires_at: end };
     },
+    async listening(id, caller) {
+      note('previews.listening', caller, id);
+      return [{ port: 8080, addresses: ['127.0.0.1'] }];
+    },
     endOfToken: (target, one) => previewTokenEnd(key, target, one, clock.now()),
     async visit(target, signal, { caller }) {
       return { tunnel: await this.open(target, signal, caller) };

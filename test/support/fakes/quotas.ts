@@ -46,6 +46,15 @@ export function fakeQuotas(note: Note): Quotas {
       const limits = { max_sandboxes: 0, max_ttl: '24h', max_exec_timeout: '10m' };
       return { owner_id, active_sandboxes: 0, ...limits, quota_configured: quotas.has(owner_id) };
     },
+    async check(owner_id, request, caller) {
+      note('quotas.check', caller, owner_id, request);
+      const limits = { max_sandboxes: 0, max_ttl: '24h', max_exec_timeout: '10m' };
+      return { owner_id, active_sandboxes: 0, before: limits, after: limits, over: 0, longer: 0 };
+    },
+    async owners(query) {
+      note('quotas.owners', undefined, query);
+      return { owners: [] };
+    },
     async summary() {
       const { size } = quotas;
       return { total: size, with_max_sandboxes: size, with_max_ttl: 0, with_max_exec_timeout: 0 };

@@ -7,11 +7,14 @@ interface Around {
   addEvents(drafts: readonly EventDraft[]): EventDraft[];
   /** Rows of the owner that have not ended. */
   active(owner_id: string): number;
+  /** Whoever has a row of a sandbox or of the ledger. */
+  known(): Iterable<string>;
+  endingAfter(owner_id: string, stamp: string): number;
 }
 
 export function memoryQuotas(
   { quotas }: { quotas: Map<string, Quota> },
-  { addEvents, active }: Around,
+  { addEvents, active, known, endingAfter }: Around,
 ): QuotaStore {
   const all = () => [...quotas.values()].sort(byNewest);
   const count = (given: (quota: Quota) => boolean) => all().filter(given).length;
@@ -32,6 +35,16 @@ export function memoryQuotas(
       const quota = copy(quotas.get(owner_id));
       return { active_sandboxes: active(owner_id), ...(quota && { quota }) };
     },
+    owners: async (limit, after = '') =>
+      [...new Set([...quotas.keys(), ...known()])]
+        .filter((owner) => compare(owner, after) > 0)
+        .sort(compare)
+        .slice(0, limit)
+        .map((owner_id) => {
+          const quota = copy(quotas.get(owner_id));
+          return { owner_id, active_sandboxes: active(owner_id), ...(quota && { quota }) };
+        }),
+    endingAfter: async (owner_id, stamp) => endingAfter(owner_id, stamp),
     summary: async () => ({
       total: quotas.size,
       with_max_sandboxes: count(({ max_sandboxes }) => max_sandboxes > 0),

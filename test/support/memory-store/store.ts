@@ -60,6 +60,12 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     quotas: memoryQuotas(tables, {
       addEvents: (drafts) => addEvents(tables, drafts),
       active: (owner_id) => active(tables).filter((row) => row.owner_id === owner_id).length,
+      known: () => [
+        ...[...tables.sandboxes.values()].flatMap(({ owner_id }) => owner_id ?? []),
+        ...usage.owners(),
+      ],
+      endingAfter: (owner_id, stamp) =>
+        active(tables).filter((row) => row.owner_id === owner_id && row.expires_at > stamp).length,
     }),
     keys,
     sessions: memorySessions(keys.changed),

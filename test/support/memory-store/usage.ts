@@ -9,6 +9,8 @@ export interface MemoryUsage {
   store: UsageStore;
   /** Opens or ends the row of a sandbox that has changed. */
   changed(row: SandboxRecord, isNew: boolean): void;
+  /** Who has use. */
+  owners(): string[];
 }
 
 export function memoryUsage(): MemoryUsage {
@@ -17,6 +19,7 @@ export function memoryUsage(): MemoryUsage {
   let until: string | undefined;
   return {
     changed: (row, isNew) => changed(rows, row, isNew),
+    owners: () => [...hours.values()].map(({ owner_id }) => owner_id).filter((owner) => owner !== ''),
     store: {
       open: async (limit, after = '') =>
         copy(

@@ -705,6 +705,8 @@ class ExecItem(TypedDict):
     signal: NotRequired[str]
     started_at: str
     ended_at: NotRequired[str]
+    # It runs and was started with keep: a WebSocket can follow it with its input.
+    attachable: NotRequired[bool]
     # Who ran it: key:<name>, admin:X-Admin-API-Key, api:X-API-Key, the same with admin_previous and api_previous for a previous key, worker:<id>, system:<cause> for the service itself, anonymous without a key, or none for a refused key.
     actor: NotRequired[str]
 
@@ -1417,6 +1419,13 @@ class LeaseRenewed(TypedDict):
     sandbox_ttl: str
 
 
+class ListeningPort(TypedDict):
+    # The TCP port.
+    port: int
+    # Where programs listen on it; 0.0.0.0 and :: are every address of the sandbox.
+    addresses: List[str]
+
+
 class Live(TypedDict):
     status: Literal['alive']
     version: NotRequired[str]
@@ -1770,6 +1779,42 @@ class Quota(TypedDict):
     egress: NotRequired[EgressCeiling]
     created_at: str
     updated_at: str
+
+
+# Limits in force now.
+class QuotaCheckBefore(TypedDict):
+    # 0 means unlimited.
+    max_sandboxes: int
+    # 0s means unlimited.
+    max_ttl: str
+    # 0s means unlimited.
+    max_exec_timeout: str
+
+
+# Limits in force after the change.
+class QuotaCheckAfter(TypedDict):
+    # 0 means unlimited.
+    max_sandboxes: int
+    # 0s means unlimited.
+    max_ttl: str
+    # 0s means unlimited.
+    max_exec_timeout: str
+
+
+class QuotaCheck(TypedDict):
+    owner_id: str
+    # Sandboxes that have not ended.
+    active_sandboxes: int
+    # Limits in force now.
+    before: QuotaCheckBefore
+    # Limits in force after the change.
+    after: QuotaCheckAfter
+    # Sandboxes above the new limit. They continue to run; new ones are refused until as many have ended.
+    over: int
+    # Sandboxes that the owner could still start; absent: unlimited.
+    free: NotRequired[int]
+    # Sandboxes whose time ends later than the new longest lifetime from now. They keep their time and cannot be extended.
+    longer: int
 
 
 class QuotaDeleted(TypedDict):
@@ -2328,6 +2373,9 @@ class ListFilesQuery(TypedDict):
     # Absolute path inside the sandbox.
     path: NotRequired[str]
     depth: NotRequired[int]
+    # Most entries of an answer; without it, all of them.
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
 
 
 class StatFileQuery(TypedDict):
@@ -2351,6 +2399,13 @@ class ListQuotasQuery(TypedDict):
 
 
 class AdminListQuotasQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
+class ListOwnersQuery(TypedDict):
+    # Only owners whose name has this text; upper and lower case of ASCII are the same.
+    q: NotRequired[str]
     limit: NotRequired[int]
     cursor: NotRequired[str]
 

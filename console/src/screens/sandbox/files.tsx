@@ -239,7 +239,7 @@ function removal(id: string, file: FileInfo, again: () => void): Omit<DialogProp
     ...{ title: `Delete ${file.path}`, action: 'Delete', danger: true },
     ...facts,
     run: async () => {
-      await call('DELETE', `sandboxes/${id}/files`, { query: { path: file.path } });
+      await call('DELETE', `sandboxes/${id}/files`, { query: { path: file.path, recursive: file.is_dir } });
       again();
     },
   };

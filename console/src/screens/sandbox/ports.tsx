@@ -1,18 +1,19 @@
 // Links to ports of a sandbox.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { PreviewLink } from '../../../../src/schema/preview.ts';
+import type { ListeningPort, PreviewLink } from '../../../../src/schema/preview.ts';
 import { json } from '../../api/call.ts';
-import { Failed } from '../../parts/load.tsx';
-import { Copy, Time } from '../../parts/text.tsx';
+import { Failed, Show, useGet } from '../../parts/load.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Copy, shown, Time } from '../../parts/text.tsx';
 import type { TabProps } from './sandbox.tsx';
 
 export function Ports({ id, sandbox }: TabProps): JSX.Element {
   const [links, setLinks] = useState<PreviewLink[]>([]);
   const [failure, setFailure] = useState<Error | undefined>();
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    const port = Number(new FormData(event.target as HTMLFormElement).get('port'));
+  const listening = useGet<ListeningPort[]>(`sandboxes/${id}/ports`, {}, 5000);
+  const isOn = sandbox.preview_domain !== undefined;
+  const link = async (port: number) => {
     setFailure(undefined);
     try {
       const link = await json<PreviewLink>('POST', `sandboxes/${id}/previews`, { body: { port } });
@@ -21,14 +22,40 @@ export function Ports({ id, sandbox }: TabProps): JSX.Element {
       setFailure(error as Error);
     }
   };
+  const columns: readonly Column<ListeningPort>[] = [
+    { id: 'port', title: 'Port', width: '6rem', value: ({ port }) => port, cell: ({ port }) => port },
+    { id: 'addresses', title: 'Listens on', cell: ({ addresses }) => shown(addresses.join(', ')) },
+    {
+      id: 'do',
+      title: 'Actions',
+      width: '9rem',
+      cell: ({ port }) =>
+        isOn && (
+          <button
+            type="button"
+            class="small"
+            aria-label={`Make a link to ${port}`}
+            onClick={() => void link(port)}
+          >
+            Make a link
+          </button>
+        ),
+    },
+  ];
   return (
     <>
-      {sandbox.preview_domain === undefined && (
+      {!isOn && (
         <p class="hint">
           Previews are off for this sandbox. The key <code>server.preview_domain</code> turns them on.
         </p>
       )}
-      <form class="filters" onSubmit={submit}>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void link(Number(new FormData(event.currentTarget).get('port')));
+        }}
+      >
         <label>
           <span class="visually-hidden">Port</span>
           <input name="port" type="number" min={1} max={65_535} placeholder="Port" required />
@@ -46,6 +73,18 @@ export function Ports({ id, sandbox }: TabProps): JSX.Element {
           </li>
         ))}
       </ul>
+      <h2>Programs listen on</h2>
+      <Show of={listening}>
+        {(ports) => (
+          <Table
+            label="Ports"
+            rows={ports}
+            columns={columns}
+            keyOf={({ port }) => String(port)}
+            empty={<p>No program listens on a port.</p>}
+          />
+        )}
+      </Show>
     </>
   );
 }

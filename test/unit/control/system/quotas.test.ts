@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { admin, api, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 
+const STAMP = '2026-01-01T00:00:00.000Z';
 const [ann, bob] = [owned('ann'), owned('bob')];
 const spawn = (w: World, caller = ann, request = {}) =>
   w.control.sandboxes.spawn(request, caller, {}, forever);
@@ -49,6 +50,78 @@ describe('quotas', () => {
     }
     expect(seen).toEqual(['\u{1f600}', 'ü', 'a']);
     await expect(w.control.quotas.list({ cursor: 'x' }, api)).rejects.toMatchObject({ code: 'bad_request' });
+  });
+
+  it('say what a change would change, and change nothing', async () => {
+    const w = world({ defaults: { max_sandboxes_per_owner: 7 } });
+    const { quotas } = w.control;
+    for (let n = 0; n < 3; n += 1) await spawn(w, ann, { ttl: '1h' });
+    const before = { max_sandboxes: 7, max_ttl: '24h', max_exec_timeout: '10m' };
+    expect(await quotas.check('ann', { max_sandboxes: 1, max_ttl: '30m' }, ann)).toEqual({
+      ...{
+        owner_id: 'ann',
+        active_sandboxes: 3,
+        before: { ...before, max_ttl: expect.any(String), max_exec_timeout: expect.any(String) },
+      },
+      ...{ after: { max_sandboxes: 1, max_ttl: '30m', max_exec_timeout: expect.any(String) } },
+      ...{ over: 2, free: 0, longer: 3 },
+    });
+    expect(await quotas.check('ann', { max_sandboxes: 5, max_ttl: '2h' }, ann)).toMatchObject({
+      ...{ over: 0, free: 2, longer: 0 },
+    });
+    expect(await quotas.usage('ann', ann)).toMatchObject({ max_sandboxes: 7, quota_configured: false });
+    await expect(quotas.check('ann', { max_ttl: 'soon' }, ann)).rejects.toMatchObject({
+      code: 'bad_request',
+    });
+  });
+
+  it('tell of all owners by name, and of those whose name has a text', async () => {
+    const w = world({ defaults: { max_sandboxes_per_owner: 7 } });
+    const { quotas } = w.control;
+    for (const owner of ['team-b', 'Team-a', 'solo']) await quotas.put(owner, { max_sandboxes: 2 }, api);
+    await spawn(w, bob);
+    const { owners } = await quotas.owners({});
+    expect(
+      owners.map(({ owner_id, active_sandboxes, max_sandboxes }) => [
+        owner_id,
+        active_sandboxes,
+        max_sandboxes,
+      ]),
+    ).toEqual([
+      ...[
+        ['Team-a', 0, 2],
+        ['bob', 1, 7],
+        ['solo', 0, 2],
+        ['team-b', 0, 2],
+      ],
+    ]);
+    const first = await quotas.owners({ q: 'TEAM', limit: 1 });
+    expect(first.owners.map(({ owner_id }) => owner_id)).toEqual(['Team-a']);
+    const second = await quotas.owners({ q: 'TEAM', limit: 1, cursor: first.next_cursor! });
+    expect(second.owners.map(({ owner_id }) => owner_id)).toEqual(['team-b']);
+    expect(second.next_cursor).toBeUndefined();
+    for (const cursor of ['!', 'x', ''])
+      await expect(quotas.owners({ cursor })).rejects.toMatchObject({ code: 'bad_request' });
+  });
+
+  it('looks through a bounded number of names for a page, and goes on from there', async () => {
+    const w = world();
+    for (let n = 0; n < 5100; n += 1)
+      await w.store.quotas.put(
+        {
+          owner_id: `o${String(n).padStart(5, '0')}`,
+          max_sandboxes: 0,
+          max_ttl: '0s',
+          max_exec_timeout: '0s',
+          created_at: STAMP,
+          updated_at: STAMP,
+        },
+        [],
+      );
+    const page = await w.control.quotas.owners({ q: '05099' });
+    expect(page.owners).toEqual([]);
+    const rest = await w.control.quotas.owners({ q: '05099', cursor: page.next_cursor! });
+    expect(rest.owners).toHaveLength(1);
   });
 
   it('cannot be set for an owner named summary, which gets the defaults', async () => {

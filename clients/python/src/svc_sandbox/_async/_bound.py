@@ -97,6 +97,25 @@ class AsyncSandboxFiles:
             call_timeout=call_timeout,
         )
 
+    async def page(
+        self,
+        path: str = "/",
+        *,
+        depth: int = 1,
+        limit: int = 1000,
+        cursor: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+    ) -> tuple[List[m.FileInfo], Optional[str]]:
+        """One page of a folder, and the cursor of the next."""
+        return await self._part.page(
+            self._id,
+            path,
+            depth=depth,
+            limit=limit,
+            cursor=cursor,
+            call_timeout=call_timeout,
+        )
+
     async def glob(
         self,
         pattern: str,

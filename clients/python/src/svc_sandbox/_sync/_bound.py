@@ -98,6 +98,25 @@ class SandboxFiles:
             call_timeout=call_timeout,
         )
 
+    def page(
+        self,
+        path: str = "/",
+        *,
+        depth: int = 1,
+        limit: int = 1000,
+        cursor: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+    ) -> tuple[List[m.FileInfo], Optional[str]]:
+        """One page of a folder, and the cursor of the next."""
+        return self._part.page(
+            self._id,
+            path,
+            depth=depth,
+            limit=limit,
+            cursor=cursor,
+            call_timeout=call_timeout,
+        )
+
     def glob(
         self,
         pattern: str,

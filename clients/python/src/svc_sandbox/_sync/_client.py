@@ -233,6 +233,10 @@ class Client(Part):
         for line in self._lines("sandboxLogs", {"id": id}, query=query, silence=True, call_timeout=call_timeout):
             yield cast(m.LogLine, line)["line"]
 
+    def ports(self, id: str, *, call_timeout: Optional[float] = None) -> List[m.ListeningPort]:
+        """TCP ports on which programs of the sandbox listen."""
+        return cast("List[m.ListeningPort]", self._call("listPorts", {"id": id}, call_timeout=call_timeout))
+
     def preview(
         self,
         id: str,
@@ -425,6 +429,10 @@ class Sandbox:
     def logs(self, *, lines: int = 100, call_timeout: Optional[float] = None) -> List[str]:
         """The last lines of the console, oldest first."""
         return self._client.logs(self.id, lines=lines, call_timeout=call_timeout)
+
+    def ports(self, *, call_timeout: Optional[float] = None) -> List[m.ListeningPort]:
+        """TCP ports on which programs listen."""
+        return self._client.ports(self.id, call_timeout=call_timeout)
 
     def preview(self, port: int, *, ttl: Optional[str] = None, call_timeout: Optional[float] = None) -> m.PreviewLink:
         """A link to `port` for a browser."""

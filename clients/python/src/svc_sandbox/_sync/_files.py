@@ -60,6 +60,21 @@ class Files(Part):
         answer = self._call("listFiles", {"id": id}, query=query, call_timeout=call_timeout)
         return cast("List[m.FileInfo]", answer)
 
+    def page(
+        self,
+        id: str,
+        path: str = "/",
+        *,
+        depth: int = 1,
+        limit: int = 1000,
+        cursor: Optional[str] = None,
+        call_timeout: Optional[float] = None,
+    ) -> tuple[List[m.FileInfo], Optional[str]]:
+        """One page of a folder, and the cursor of the next."""
+        query: dict[str, QueryValue] = {"path": absolute(path), "depth": depth, "limit": limit, "cursor": cursor}
+        items, following = self._page("listFiles", query, params={"id": id}, call_timeout=call_timeout)
+        return cast("List[m.FileInfo]", items), following
+
     def glob(self, id: str, pattern: str, *, call_timeout: Optional[float] = None) -> List[str]:
         query = {"pattern": absolute(pattern)}
         answer = self._call("globFiles", {"id": id}, query=query, call_timeout=call_timeout)

@@ -198,6 +198,20 @@ class Quotas(Part):
         """Usage and limits in force of the owner."""
         return cast("m.QuotaUsage", self._call("quotaUsage", {"owner_id": owner_id}, call_timeout=call_timeout))
 
+    def check(self, owner_id: str, *, call_timeout: Optional[float] = None, **quota: Unpack[m.QuotaRequest]) -> m.QuotaCheck:
+        """What `set` would change; changes nothing."""
+        return cast(
+            "m.QuotaCheck",
+            self._call("checkQuota", {"owner_id": owner_id}, body=quota, call_timeout=call_timeout),
+        )
+
+    def owners(
+        self, *, call_timeout: Optional[float] = None, **query: Unpack[m.ListOwnersQuery]
+    ) -> tuple[List[m.QuotaUsage], Optional[str]]:
+        """One page of all owners, by name, and the cursor of the next; needs an admin key."""
+        items, cursor = self._page("listOwners", query, call_timeout=call_timeout)
+        return cast("List[m.QuotaUsage]", items), cursor
+
     def summary(self, *, call_timeout: Optional[float] = None) -> m.QuotaSummary:
         return cast("m.QuotaSummary", self._call("quotaSummary", call_timeout=call_timeout))
 
