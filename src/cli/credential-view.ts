@@ -8,6 +8,8 @@ export const credentialArg = {
 };
 
 const ownersOf = ({ owners = [] }: Credential) => (owners.length === 0 ? 'nobody' : owners.join(' '));
+/** Servers of earlier versions do not say it, and have stored ones alone. */
+const sourceOf = ({ source }: Credential) => source ?? 'stored';
 const stateOf = ({ usable }: Credential) => (usable ? 'ready' : 'unusable: set it again');
 
 export const credentialTable = tableOf<Credential>(
@@ -16,6 +18,7 @@ export const credentialTable = tableOf<Credential>(
     { title: 'hosts', value: ({ hosts }) => hosts.join(' ') },
     { title: 'header', value: ({ header = 'authorization' }) => header },
     { title: 'owners', value: ownersOf },
+    { title: 'source', value: sourceOf },
     { title: 'state', value: stateOf },
     { title: 'updated', value: ({ updated_at }) => updated_at },
   ],
@@ -31,6 +34,7 @@ export function credentialFacts(credential: Credential): string {
     ['paths', credential.path_prefixes ?? []],
     ['variable', credential.env],
     ['owners', ownersOf(credential)],
+    ['source', sourceOf(credential)],
     ['state', stateOf(credential)],
     ['endpoint', `http://${credential.name}.svc.internal`],
   ]);

@@ -117,6 +117,10 @@ export const Credential = Type.Object(
     ...facts,
     owners,
     value: Type.Literal(MASKED_VALUE),
+    source: Type.Enum(['stored', 'configuration'], {
+      description:
+        'stored: set by a call, and sealed in the database. configuration: of egress.credentials; calls cannot change it.',
+    }),
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
     usable: Type.Boolean({

@@ -1,4 +1,4 @@
-// Forty secrets, each planted in a place of its own where a secret can be, and named keys with their SHA-256, on a real
+// Secrets, each planted in a place of its own where a secret can be, and named keys with their SHA-256, on a real
 // server and its commands: none comes out anywhere that others read, as it is, in base64 or URL-encoded. What a caller gets
 // back of its own is its own.
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { api } from '../support/servers/api.ts';
 import { type CliRun, runCli } from '../support/servers/run-cli.ts';
 import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
-const COUNT = 40;
+const COUNT = 43;
 /** With characters that look different in a URL and in base64. */
 const CANARIES = Array.from(
   { length: COUNT },
@@ -27,10 +27,14 @@ function canary(number: number): string {
   return CANARIES[number] ?? '';
 }
 
+/** A target that no policy reaches: requests are decided and refused. */
+const TERMS = '{hosts: [localhost], format: "Bearer {value}", owners: ["*"], env: API_KEY}';
+
 const home = makeHome();
 const config = join(home, 'with-secrets.yaml');
 const broken = join(home, 'broken.yaml');
 const adminKeyFile = join(home, 'admin-key');
+const credentialFile = join(home, 'credential');
 /** What others may read: a name for each, and its text. */
 const outputs = new Map<string, string>();
 let server: TestServer;
@@ -42,9 +46,10 @@ const keepRun = (name: string, { stdout, stderr }: CliRun) => keep(name, stdout 
 
 beforeAll(async () => {
   writeFileSync(adminKeyFile, canary(1), { mode: 0o600 });
+  writeFileSync(credentialFile, canary(41), { mode: 0o600 });
   writeFileSync(
     config,
-    `auth:\n  enabled: true\n  api_key: ${canary(0)}\n  admin_api_key_file: ${adminKeyFile}\naudit:\n  execs: true\nlogging:\n  level: debug\n`,
+    `egress:\n  credentials: {plain: '${canary(40)}', filed: {file: ${credentialFile}}}\n  credential_terms: {plain: ${TERMS}, filed: ${TERMS}}\nauth:\n  enabled: true\n  api_key: ${canary(0)}\n  admin_api_key_file: ${adminKeyFile}\naudit:\n  execs: true\nlogging:\n  level: debug\n`,
     { mode: 0o600 },
   );
   environment = {
@@ -142,6 +147,33 @@ it('receives secrets in sandboxes, commands, files and templates', async () => {
   await client.destroy(id);
 });
 
+it('uses credentials of the configuration', async () => {
+  const client = api(server.url, key());
+  const policy = { default: 'allow', credentials: ['plain', 'filed'] };
+  const { id } = await client.spawn({ egress: policy });
+  const requests = 'curl -sS http://plain.svc.internal/ http://filed.svc.internal/ https://localhost/; env';
+  const run = await client.sh(id, requests, { timeout: '1m' });
+  expect(run.stdout).toContain('API_KEY=svc-credential-');
+  keep('inside', run);
+  for (const path of ['', '/egress', '/egress/log', '/egress/suggest'])
+    keep('egress', (await call('GET', `/sandboxes/${id}${path}`)).body);
+  keep('egress', (await call('GET', '/admin/egress/credentials', undefined, admin())).body);
+  keep(
+    'egress',
+    (await call('POST', '/egress/check', { egress: policy, host: 'localhost', port: 443 })).body,
+  );
+  await refused('PUT', '/admin/egress/credentials/plain', { hosts: ['localhost'], value: 'x' }, admin());
+  const env = { ...server.env, SVC_SERVER: server.url, SVC_API_KEY: CANARIES[1]! };
+  for (const args of [
+    ['credential', 'list'],
+    ['log', id],
+    ['check', id, 'localhost:443'],
+  ])
+    keepRun('egress', await runCli(['egress', ...args], env));
+  expect(outputs.get('egress')).toMatch(/plain +localhost +authorization +\* +configuration +ready/);
+  await client.destroy(id);
+});
+
 /** The key that an answer or a command shows once. Keeps the rest for all eyes. */
 function namedKey(answer: KeyWithSecret): string {
   const { secret, ...shown } = answer;
@@ -206,6 +238,16 @@ it('receives secrets in configurations that it refuses', async () => {
     `auth:\n  api_kee: ${canary(38)}\n  enabled: ${CANARIES[38]}\n  api_key: ${CANARIES[38]}\n  api_key: ${CANARIES[38]}\n`,
     { mode: 0o600 },
   );
+  const credential = join(home, 'broken-credential.yaml');
+  const terms = 'credential_terms: {bad: {hosts: [localhost]}}';
+  for (const value of [`"${canary(42)}\\nmore"`, `[${CANARIES[42]}]`, `{text: ${CANARIES[42]}}`]) {
+    writeFileSync(credential, `egress:\n  credentials: {bad: ${value}}\n  ${terms}\n`, { mode: 0o600 });
+    const run = await runCli(['serve'], { ...server.env, SVC_CONFIG: credential });
+    expect(run.code).not.toBe(0);
+    keepRun('serve', run);
+    keepRun('config lint', await runCli(['config', 'lint', '--file', credential], server.env));
+    keepRun('doctor', await runCli(['doctor', '--config', credential, '--only', 'egress'], server.env));
+  }
   const env = { ...server.env, SVC_CONFIG: broken, SVC_AUTH_APIKEY: canary(39) };
   keepRun('serve', await runCli(['serve'], env));
   keepRun('config show', await runCli(['config', 'show'], env));
@@ -244,6 +286,7 @@ it('shows none of the secrets: log, diagnostics, metrics, audit, errors, argumen
   for (const more of [[], ['--json']]) keepRun('keys', await runCli(['key', 'list', ...more], client));
   keepRun('config show', await runCli(['config', 'show', '--json'], client));
   keepRun('config lint', await runCli(['config', 'lint', '--file', config, '--production'], client));
+  keepRun('doctor', await runCli(['doctor', '--config', config, '--only', 'egress'], client));
   keepRun('wrong key', await runCli(['sandbox', 'list'], { ...client, SVC_API_KEY: CANARIES[39]! }));
   keep('arguments', argumentsBelow(server.child.pid ?? 0));
   await server.stop();

@@ -85,13 +85,16 @@ describeWith(['root', 'unshare', 'python3', 'openssl'], 'credentials of userspac
       return net.authorizations().at(-1);
     };
     expect(await used()).toBe(`Bearer ${CONFIGURED}`);
-    const { body } = await client.call<{ name: string }[]>(
+    const { body } = await client.call<{ name: string; source: string }[]>(
       'GET',
       '/admin/egress/credentials',
       undefined,
       ADMIN,
     );
-    expect(body.map(({ name }) => name)).toEqual(['api-key', 'configured']);
+    expect(body.map(({ name, source }) => [name, source])).toEqual([
+      ['api-key', 'stored'],
+      ['configured', 'configuration'],
+    ]);
     expect((await put('configured', { ...CREDENTIAL, value: 'x' })).status).toBe(409);
     const path = '/admin/egress/credentials/configured';
     expect((await client.call('DELETE', path, undefined, ADMIN)).status).toBe(409);

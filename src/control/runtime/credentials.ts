@@ -34,6 +34,7 @@ export interface CredentialsDeps {
 export interface KnownCredential {
   readonly name: string;
   readonly facts: CredentialFacts;
+  readonly source: 'stored' | 'configuration';
   readonly created_at: string;
   readonly updated_at: string;
   readonly value?: string;
@@ -94,7 +95,7 @@ export class Credentials {
     this.#changed();
     signals.send('secrets', name);
     const { created_at, updated_at } = stored;
-    return { name, facts, created_at, updated_at, value };
+    return { name, facts, source: 'stored', created_at, updated_at, value };
   }
 
   /** Whether there was one. Throws `conflict` for a name of the configuration. */
@@ -209,7 +210,11 @@ export class Credentials {
 
   #configured(): KnownCredential[] {
     const { credentials = {}, credential_terms } = this.#deps.config.current().egress;
-    const at = { created_at: this.#configuredAt, updated_at: this.#configuredAt };
+    const at = {
+      source: 'configuration' as const,
+      created_at: this.#configuredAt,
+      updated_at: this.#configuredAt,
+    };
     return Object.entries(credential_terms).flatMap(([name, facts]) => {
       const value = credentials[name];
       return value === undefined ? [] : [{ name, facts, value, ...at }];
@@ -233,7 +238,8 @@ export class Credentials {
     updated_at,
   }: SecretRecord): Promise<KnownCredential> {
     const name = stored.slice(PREFIX.length);
-    const known = { name, facts: facts as unknown as CredentialFacts, created_at, updated_at };
+    const source = 'stored' as const;
+    const known = { name, facts: facts as unknown as CredentialFacts, source, created_at, updated_at };
     try {
       return { ...known, value: (await this.#deps.seal()).open(sealed, stored) };
     } catch (err) {

@@ -19,8 +19,8 @@ export function credentialViews(credentials: Credentials): CredentialViews {
   };
 }
 
-function view({ name, facts, created_at, updated_at, value }: KnownCredential): Credential {
-  return { name, ...facts, value: MASKED_VALUE, created_at, updated_at, usable: value !== undefined };
+function view({ name, facts, source, created_at, updated_at, value }: KnownCredential): Credential {
+  return { name, ...facts, value: MASKED_VALUE, source, created_at, updated_at, usable: value !== undefined };
 }
 
 const unknownCredential = () =>

@@ -227,6 +227,8 @@ class Credential(TypedDict):
     # Owners whose sandboxes may use it; ["*"]: all sandboxes. Nobody if omitted.
     owners: NotRequired[List[str]]
     value: Literal['***']
+    # stored: set by a call, and sealed in the database. configuration: of egress.credentials; calls cannot change it.
+    source: Literal['stored', 'configuration']
     created_at: str
     updated_at: str
     # False when this server cannot read the value: it was sealed with another key. Set it again.

@@ -1,14 +1,12 @@
 // Which providers can hold an egress policy on this machine, and why others cannot; and where package registries lead from here.
-import { lookup } from 'node:dns/promises';
-import { defined } from '../../../domain/defined.ts';
-import { egressHost } from '../../../domain/egress/host.ts';
-import { egressGroups, privateNames } from '../../../domain/egress/layers.ts';
-import { judgeAddress } from '../../../domain/egress/policy.ts';
+import { egressGroups } from '../../../domain/egress/layers.ts';
 import { orAfter } from '../../../domain/timeout.ts';
 import type { Provider } from '../../../providers/provider.ts';
 import type { Config } from '../../../schema/config.ts';
 import { PROVIDER_KINDS, type ProviderKind } from '../../../schema/provider.ts';
 import { type CheckGroup, pass, skip, warn } from '../check.ts';
+import { CREDENTIALS } from './egress-credentials.ts';
+import { reach } from './egress-reach.ts';
 
 export const EGRESS: CheckGroup = {
   id: 'egress',
@@ -61,27 +59,12 @@ export const EGRESS: CheckGroup = {
         return warn(`Lead to addresses that policies refuse: ${refused.join(', ')}.`, remedy);
       },
     },
+    CREDENTIALS,
   ],
 };
 
 const LOOKUP_MS = 3000;
 const MOST_NAMES = 6;
-
-/** As the machine's own look-up, with its hosts file, says. */
-async function reach(egress: Config['egress'], name: string) {
-  const found = await lookup(name, { all: true }).catch(() => []);
-  const host = egressHost(name);
-  const isNamed = host && privateNames(egress).some((rule) => rule.matches(host));
-  const facts = {
-    isPermittedPrivate: () => false,
-    isOwn: () => false,
-    ...defined({ privateName: isNamed ? host : undefined }),
-  };
-  const isAllowed = found.some(({ address }) => judgeAddress([], address, HTTPS_PORT, facts).allowed);
-  return { name, isKnown: found.length > 0, isRefused: found.length > 0 && !isAllowed };
-}
-
-const HTTPS_PORT = 443;
 
 const names = (found: readonly { kind: ProviderKind }[]) => found.map(({ kind }) => kind).join(', ');
 

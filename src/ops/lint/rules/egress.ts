@@ -66,6 +66,22 @@ export const EGRESS_RULES = rulesOf('egress', [
           `Policies may reach every name of ${wildcards(egress, entry).join(', ')} at private addresses.`,
       ),
   },
+  {
+    id: 'SVC725',
+    key: 'egress.credential_terms',
+    title: 'A credential of the configuration serves nobody.',
+    why: 'Without owners no policy can name it: a spawn that does is refused.',
+    remedy:
+      "Set owners in its entry of egress.credential_terms: names of owners, or ['*'] for all sandboxes.",
+    example:
+      "egress:\n  credentials: {openai: the key}\n  credential_terms:\n    openai: {hosts: [api.openai.com], format: 'Bearer {value}', owners: ['*']}\n",
+    level: 'warning',
+    production: 'warning',
+    check: ({ config: { egress } }) =>
+      Object.entries(egress.credential_terms).flatMap(([name, { owners = [] }]) =>
+        owners.length > 0 ? [] : [{ message: `The credential ${name} has no owners.` }],
+      ),
+  },
 ]);
 
 /** Those of an entry of private_names, which may be a group. */

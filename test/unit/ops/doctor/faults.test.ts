@@ -341,6 +341,20 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
     'warn',
     { config: { egress: { groups: { packages: 'localhost' }, allow: ['@packages'] } } },
   ],
+  ...(
+    [
+      ['serves nobody', { hosts: ['api.invalid'] }, 'secret'],
+      ['ends with a space', { hosts: ['api.invalid'], owners: ['*'] }, 'secret '],
+      ['is for a host that no policy reaches', { hosts: ['localhost:8443'], owners: ['*'] }, 'secret'],
+    ] as const
+  ).map(([what, mine, value]): (typeof FAULTS)[number] => [
+    `a credential ${what}`,
+    'egress.credentials',
+    'warn',
+    {
+      config: { egress: { credentials: { mine: value }, credential_terms: { mine } } },
+    } as unknown as Machine,
+  ]),
   ['the backend is silent', 'custom.backend', 'warn', { ...customOn, findings: { custom: 'backend' } }],
   ['its inventory is odd', 'custom.inventory', 'warn', { ...customOn, findings: { custom: 'inventory' } }],
   ['the service is silent', 'hosted.backend', 'warn', { ...hostedOn, findings: { hosted: 'backend' } }],
