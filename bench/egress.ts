@@ -4,10 +4,12 @@ import type { Client } from '../src/client/client.ts';
 import type { EgressPolicy } from '../src/schema/egress.ts';
 import { brokeredPairs, brokeredPolicy } from './egress-tls.ts';
 import { type EgressWorld, PORT, withEgressWorld } from './egress-world.ts';
+import type { Group } from './group.ts';
+import { programs } from './needs.ts';
 import type { Pair } from './row.ts';
 import { quantile } from './stats.ts';
 
-export const EGRESS_ROWS = [
+const EGRESS_ROWS = [
   'P41-gate',
   'P41-proxy',
   'P41-bytes',
@@ -64,7 +66,7 @@ try:
 except ConnectionError: pass
 `;
 
-export const withEgressRows = (root: string, measure: (pair: Pair) => Promise<void>) =>
+const withEgressRows = (root: string, measure: (pair: Pair) => Promise<void>) =>
   withEgressWorld(root, async (world) => {
     const allow = [`${world.target}:${PORT}`];
     const id = await spawned(world.client, { mode: 'gate', allow, max_connections: 192 });
@@ -77,6 +79,23 @@ export const withEgressRows = (root: string, measure: (pair: Pair) => Promise<vo
     await measure(heldPair(world, id, allow));
     for (const each of [id, other, brokered]) await world.client.destroy(each);
   });
+
+export const egress: Group = {
+  about: 'connections of sandboxes by policy, to another host over a cable',
+  need: (root) =>
+    process.getuid?.() === 0 ? programs('unshare', 'ip', 'nsenter')(root) : 'another network needs root',
+  ids: EGRESS_ROWS,
+  run: withEgressRows,
+};
+
+/** Until the answer; the sandbox is ended afterwards. */
+export async function spawnTime(client: Client, request: Parameters<Client['spawn']>[0]): Promise<number> {
+  const started = performance.now();
+  const { id } = await client.spawn({ ttl: '1h', ...request });
+  const took = performance.now() - started;
+  await client.destroy(id);
+  return took;
+}
 
 const spawned = async (client: Client, egress?: EgressPolicy) =>
   (await client.spawn({ ttl: '1h', ...(egress ? { egress } : { network: 'none' }) })).id;
@@ -121,13 +140,7 @@ function connectionPairs({ client, target }: EgressWorld, id: string): Pair[] {
 }
 
 function spawnPairs(client: Client): Pair[] {
-  const spawn = async (egress?: EgressPolicy) => {
-    const started = performance.now();
-    const id = await spawned(client, egress);
-    const took = performance.now() - started;
-    await client.destroy(id);
-    return took;
-  };
+  const spawn = (egress?: EgressPolicy) => spawnTime(client, egress ? { egress } : { network: 'none' });
   const many = async (egress?: EgressPolicy) => {
     const all: number[] = [];
     while (all.length < 20) all.push(await spawn(egress));

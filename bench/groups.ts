@@ -5,7 +5,7 @@ import { containerGroups } from './container-groups.ts';
 import { deliveryBench } from './delivery.ts';
 import { withDrain } from './drain.ts';
 import { e2bCommands } from './e2b.ts';
-import { EGRESS_ROWS, withEgressRows } from './egress.ts';
+import { egress } from './egress.ts';
 import { eventBench } from './events.ts';
 import { userspaceCopyPair } from './folder-copies.ts';
 import { withHome } from './folders.ts';
@@ -31,6 +31,7 @@ import { withTenants } from './tenants.ts';
 import { ticketPair } from './ticket.ts';
 import { withTurns } from './turns.ts';
 import { USAGE_ROWS, withUsageRows } from './usage.ts';
+import { userNetwork } from './user-network.ts';
 import { userspacePairs } from './userspace.ts';
 import { waitingPair } from './waiting.ts';
 import { WORKER_ROWS, withWorkerRows } from './workers.ts';
@@ -221,14 +222,6 @@ const workers: Group = {
   run: withWorkerRows,
 };
 
-const egress: Group = {
-  about: 'connections of sandboxes by policy, to another host over a cable',
-  need: (root) =>
-    process.getuid?.() === 0 ? programs('unshare', 'ip', 'nsenter')(root) : 'another network needs root',
-  ids: EGRESS_ROWS,
-  run: withEgressRows,
-};
-
 const replicas: Group = {
   about: 'servers over PostgreSQL with a synchronous standby',
   need: replicaRowNeeds,
@@ -290,6 +283,7 @@ export const GROUPS: readonly Group[] = [
   turns,
   workers,
   egress,
+  userNetwork,
   e2bCommands,
   replicas,
   images,

@@ -54,6 +54,10 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
     miss: 'the kernel makes a second network namespace, a cable and their addresses before the sandbox runs. Two designs were tried: a call of the server that opens the ports before the answer (3.4 to 3.8 ms), and ports that the first process of the sandbox opens itself, so that no spawn waits for a session.',
   },
   'P42-gate-p95': { text: 'The same for the slowest spawns.' },
+  'P42-user': {
+    text: 'What a user-mode network (`network: user`) adds to a spawn.',
+    miss: 'slirp4netns starts, makes its interface and closes itself in, while the first process of the sandbox builds its root.',
+  },
   P43: { text: 'How soon a narrower policy holds for open connections.' },
   P44: { text: 'Whether downloads in one sandbox slow commands in another.' },
   'P45-kept': { text: 'What a credential in TLS of a program adds to a request.' },

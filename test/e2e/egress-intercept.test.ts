@@ -4,7 +4,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodedForms } from '../../src/redact/encoded-forms.ts';
 import {
+  answersNoByteOf,
   holdsNoByteOf,
   INTERCEPTED_NAMES,
   INTERCEPTED_POLICY,
@@ -84,6 +86,7 @@ describeWith(['root', 'unshare', 'bwrap', 'python3', 'openssl'], 'interception i
         `setsid /usr/bin/python3 -c "import http.client as h, time; c = h.HTTPSConnection('api.example.com'); c.request('GET', '/hello.txt'); c.getresponse().read(); time.sleep(300)" >/dev/null 2>&1 </dev/null &`,
       );
       await holdsNoByteOf(client, id, SECRET);
+      await answersNoByteOf(client, id, SECRET);
       await client.destroy(id);
     }, 240_000);
 
@@ -118,10 +121,15 @@ const elsewhere =
   ({ env }: Runtime) => {
     const of = world(() => env);
 
-    it('adds the header in TLS of programs', async () => {
-      const { client, net } = of();
-      await client.destroy(await showsInterception(client, net, isGate));
-    }, 240_000);
+    it('adds the header in TLS of programs, whose value neither they nor answers hold', async () => {
+      const { client, net, server } = of();
+      const id = await showsInterception(client, net, isGate);
+      await holdsNoByteOf(client, id, SECRET);
+      await answersNoByteOf(client, id, SECRET);
+      await client.destroy(id);
+      const log = server.log();
+      expect([SECRET, ...encodedForms(SECRET)].filter((form) => log.includes(form))).toEqual([]);
+    }, 480_000);
   };
 
 inContainers(['runc'], { needs: ['python3-testsuite', 'openssl'], name: 'interception' }, elsewhere(false));

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { encodedForms } from '../../src/redact/encoded-forms.ts';
 import { HOSTILE_NAMES, hostileTargets } from '../support/checks/hostile-targets.ts';
 import {
+  answersNoByteOf,
   holdsNoByteOf,
   INTERCEPTED_NAMES,
   SECRET,
@@ -88,6 +89,7 @@ const onWorker =
       const { client, net } = world;
       const id = await showsInterception(client, net, mode === 'gate');
       await holdsNoByteOf(client, id, SECRET);
+      await answersNoByteOf(client, id, SECRET);
       await client.destroy(id);
       const logs = world.log + world.server.log();
       expect(logs).toContain('"level":"debug"');

@@ -7,6 +7,7 @@ import { HOSTILE_NAMES, hostileTargets } from '../support/checks/hostile-targets
 import { type EgressNetwork, egressKey, egressNetwork, OWN_PUBLIC } from '../support/hosts/egress-network.ts';
 import { describeWith } from '../support/requires.ts';
 import { type Api, api } from '../support/servers/api.ts';
+import { EgressWorker } from '../support/servers/egress-worker.ts';
 import { cli, makeHome, packageRoot, removeHome, startServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
@@ -25,6 +26,42 @@ const connecting = () =>
       return false;
     }
   });
+
+const hello = (client: Api, id: string) =>
+  client.sh(id, 'curl -sS -m 10 http://api.example.com/hello.txt http://93.184.216.34/hello.txt');
+
+/** Spawns a sandbox, and leaves it running. Others with a policy or without a network are as without it. */
+async function leadsToPublicAlone(client: Api, net: EgressNetwork): Promise<string> {
+  const { id, warnings = [] } = await client.spawn({});
+  expect(warnings.filter((line) => /network|name/i.test(line))).toEqual([]);
+  expect((await hello(client, id)).stdout).toBe('hello\nhello\n');
+  expect(net.reached()).toEqual([`outside ${PUBLIC}:80`, `outside ${PUBLIC}:80`]);
+  // UDP, too.
+  await client.sh(id, `/usr/bin/python3 - '["8.8.8.8"]' 1 <<'E'\n${ATTEMPTS}\nE`);
+  expect(net.lookups().filter((name) => name.startsWith('hostile.'))).toContain('hostile.plain.example');
+
+  net.clear();
+  const targets = [...hostileTargets([net.address, 'fd77::2', OWN_PUBLIC, net.gateway]), ...ROUTER];
+  const tried = await client.sh(
+    id,
+    `/usr/bin/python3 - '${JSON.stringify(targets)}' 4 <<'E'\n${ATTEMPTS}\nE`,
+    { timeout: '1m' },
+  );
+  expect(tried).toMatchObject({ stdout: `tried ${targets.length}\n`, exit_code: 0 });
+  expect(net.reached()).toEqual([]);
+  expect(net.lookups().filter((name) => name.startsWith('hostile.'))).toEqual([]);
+
+  // Policies, and no network, are as without it.
+  const closed = await client.spawn({ network: 'none' });
+  const policed = await client.spawn({ egress: { allow: ['other.example.com'] } });
+  for (const each of [closed, policed]) {
+    expect((await client.sh(each.id, 'ip -br link')).stdout).not.toContain('tap0');
+    expect((await hello(client, each.id)).stdout).not.toContain('hello');
+  }
+  expect(net.reached()).toEqual([]);
+  for (const each of [closed, policed]) await client.destroy(each.id);
+  return id;
+}
 
 describeWith(['root', 'unshare', 'bwrap', 'slirp4netns', 'python3', 'openssl'], 'a user-mode network', () => {
   let net: EgressNetwork;
@@ -48,9 +85,6 @@ describeWith(['root', 'unshare', 'bwrap', 'slirp4netns', 'python3', 'openssl'], 
     return startServer({ node: net.launch.node, program: inside, env, home });
   }
 
-  const hello = (client: Api, id: string) =>
-    client.sh(id, 'curl -sS -m 10 http://api.example.com/hello.txt http://93.184.216.34/hello.txt');
-
   it.each([
     ['unshare', false],
     ['bwrap', false],
@@ -63,33 +97,7 @@ describeWith(['root', 'unshare', 'bwrap', 'slirp4netns', 'python3', 'openssl'], 
       onTestFinished(() => removeHome(home));
       const server = await serving(runner, isOrdinary, home);
       const client = api(server.url, egressKey);
-      const { id, warnings = [] } = await client.spawn({});
-      expect(warnings.filter((line) => /network|name/i.test(line))).toEqual([]);
-      expect((await hello(client, id)).stdout).toBe('hello\nhello\n');
-      expect(net.reached()).toEqual([`outside ${PUBLIC}:80`, `outside ${PUBLIC}:80`]);
-      // UDP, too.
-      await client.sh(id, `/usr/bin/python3 - '["8.8.8.8"]' 1 <<'E'\n${ATTEMPTS}\nE`);
-      expect(net.lookups().filter((name) => name.startsWith('hostile.'))).toContain('hostile.plain.example');
-
-      net.clear();
-      const targets = [...hostileTargets([net.address, 'fd77::2', OWN_PUBLIC, net.gateway]), ...ROUTER];
-      const tried = await client.sh(
-        id,
-        `/usr/bin/python3 - '${JSON.stringify(targets)}' 4 <<'E'\n${ATTEMPTS}\nE`,
-        { timeout: '1m' },
-      );
-      expect(tried).toMatchObject({ stdout: `tried ${targets.length}\n`, exit_code: 0 });
-      expect(net.reached()).toEqual([]);
-      expect(net.lookups().filter((name) => name.startsWith('hostile.'))).toEqual([]);
-
-      // Policies, and no network, are as without it.
-      const closed = await client.spawn({ network: 'none' });
-      const policed = await client.spawn({ egress: { allow: ['other.example.com'] } });
-      for (const each of [closed, policed]) {
-        expect((await client.sh(each.id, 'ip -br link')).stdout).not.toContain('tap0');
-        expect((await hello(client, each.id)).stdout).not.toContain('hello');
-      }
-      expect(net.reached()).toEqual([]);
+      const id = await leadsToPublicAlone(client, net);
       expect(connecting()).toHaveLength(1);
       await client.destroy(id);
       expect(connecting()).toEqual([]);
@@ -120,3 +128,30 @@ describeWith(['root', 'unshare', 'bwrap', 'slirp4netns', 'python3', 'openssl'], 
     expect(await second.stop()).toBe(0);
   });
 });
+
+describeWith(
+  ['root', 'unshare', 'slirp4netns', 'python3', 'openssl'],
+  'a user-mode network on a worker',
+  () => {
+    const world = new EgressWorker((net) => ({
+      ...{ SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare', SVC_PROVIDERS_USERSPACE_NETWORK: 'user' },
+      SVC_PROVIDERS_USERSPACE_NAME_SERVERS: String(net.launch.env.SVC_EGRESS_RESOLVER),
+    }));
+
+    beforeAll(() => world.start(() => ({ 'api.example.com': [PUBLIC], ...HOSTILE_NAMES })), 120_000);
+    afterAll(async () => {
+      expect(await world.end()).toBe(0);
+    }, 120_000);
+
+    it('leads to public addresses alone, from the host of the worker', async () => {
+      const { client, net } = world;
+      net.clear();
+      const id = await leadsToPublicAlone(client, net);
+      const { body } = await client.call<{ worker_id: string }>('GET', `/sandboxes/${id}`);
+      expect(body.worker_id).toBe('far');
+      expect(connecting()).toHaveLength(1);
+      await client.destroy(id);
+      await until('it has ended', () => connecting().length === 0);
+    }, 120_000);
+  },
+);

@@ -50,6 +50,34 @@ export const ADVISORIES: readonly Advisory[] = [
     letsOut: false,
     source: 'https://github.com/containers/bubblewrap/security/advisories/GHSA-j2qp-rvxj-43vj',
   },
+  {
+    program: 'slirp4netns',
+    fixed: ['0.4.0'],
+    what: 'CVE-2019-14378, CVE-2019-15890: a sandbox can overwrite memory of the program that connects for it.',
+    letsOut: true,
+    source: 'https://github.com/rootless-containers/slirp4netns/security/advisories/GHSA-gjwp-vf65-3jqf',
+  },
+  {
+    program: 'libslirp',
+    fixed: ['4.3.0'],
+    what: 'CVE-2020-1983: a sandbox can make the program that connects for it use freed memory.',
+    letsOut: false,
+    source: 'https://github.com/rootless-containers/slirp4netns/security/advisories/GHSA-43x4-h9r2-cv5r',
+  },
+  {
+    program: 'libslirp',
+    fixed: ['4.6.0'],
+    what: 'CVE-2021-3592, CVE-2021-3593, CVE-2021-3594, CVE-2021-3595: a sandbox can read memory of the program that connects for it.',
+    letsOut: false,
+    source: 'https://gitlab.freedesktop.org/slirp/libslirp/-/blob/v4.6.0/CHANGELOG.md',
+  },
+  {
+    program: 'libslirp',
+    fixed: ['4.9.2'],
+    what: 'CVE-2026-9539: who can send raw packets, which programs in userspace sandboxes cannot, can read memory of the program that connects.',
+    letsOut: false,
+    source: 'https://gitlab.freedesktop.org/slirp/libslirp/-/blob/v4.9.2/CHANGELOG.md',
+  },
 ];
 
 /** What is known against `version` of `program`. */

@@ -1,8 +1,9 @@
 // What sandboxes of every kind show of credentials in TLS of their own programs.
 import { X509Certificate } from 'node:crypto';
 import { expect } from 'vitest';
+import { encodedForms } from '../../../src/redact/encoded-forms.ts';
 import type { EgressLogLine } from '../../../src/schema/egress.ts';
-import type { EgressNetwork } from '../hosts/egress-network.ts';
+import { type EgressNetwork, egressKey } from '../hosts/egress-network.ts';
 import type { Api } from '../servers/api.ts';
 
 export const SECRET = 'sk-canary-0123456789abcdef0123';
@@ -72,6 +73,24 @@ export async function holdsNoByteOf(client: Api, id: string, secret: string): Pr
   const known = await client.sh(id, search(held), { timeout: '2m' });
   expect(known.stdout).toMatch(/^[1-9]\d* True\n$/);
   expect(await client.sh(id, search(secret), { timeout: '2m' })).toMatchObject({ stdout: '0 True\n' });
+}
+
+/** No answer of the service has `secret`. The feed of events ends only where it is told to. */
+export async function answersNoByteOf(client: Api, id: string, secret: string): Promise<void> {
+  const headers = { 'x-admin-api-key': `${egressKey['x-api-key']}-admin` };
+  const own = ['', '/egress', '/egress/log', '/egress/suggest', '/execs'].map(
+    (path) => `/sandboxes/${id}${path}`,
+  );
+  const common = ['/sandboxes', '/events?follow=false&since=0', '/diagnostics', '/metrics'];
+  const admin = ['/admin/diagnostics?logs=true', '/admin/audit', '/admin/egress/credentials'];
+  for (const path of [...own, ...common, ...admin]) {
+    const answer = await client.raw(path, { headers, signal: AbortSignal.timeout(20_000) });
+    const text = await answer.text();
+    expect([path, answer.status]).toEqual([path, 200]);
+    expect([path, ...[secret, ...encodedForms(secret)].filter((form) => text.includes(form))]).toEqual([
+      path,
+    ]);
+  }
 }
 
 /** Spawns a sandbox, and leaves it running. `isGate`: its programs need no proxy. */

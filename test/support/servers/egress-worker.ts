@@ -12,6 +12,7 @@ import { workerEnv } from './worker-beside.ts';
 export const ADMIN = { 'x-admin-api-key': `${egressKey['x-api-key']}-admin` };
 const WORKER = { SVC_AUTH_WORKER_TOKEN: 'the secret of a worker elsewhere, not to be shared' };
 
+type Environment = Record<string, string>;
 type Names = Parameters<typeof egressNetwork>[1];
 
 /** Start it in `beforeAll`. Needs root. */
@@ -21,10 +22,10 @@ export class EgressWorker {
   client!: Api;
   #worker: ChildProcess | undefined;
   #log = '';
-  readonly #env: Record<string, string>;
+  readonly #env: Environment | ((net: EgressNetwork) => Environment);
 
   /** `env` is for both, and complete when `start` is called. */
-  constructor(env: Record<string, string>) {
+  constructor(env: Environment | ((net: EgressNetwork) => Environment)) {
     this.#env = env;
   }
 
@@ -53,7 +54,8 @@ export class EgressWorker {
       ...WORKER,
     };
     const { SVC_EGRESS_RESOLVER: _, ...launch } = this.net.launch.env;
-    const env = { ...launch, ...this.#env, ...own };
+    const given = typeof this.#env === 'function' ? this.#env(this.net) : this.#env;
+    const env = { ...launch, ...given, ...own };
     this.server = await startServer({ env, onWorker: false, ...(home !== undefined && { home }) });
     this.client = api(this.server.url, egressKey);
     await this.client.call('POST', '/admin/workers/local/drain', { drain: true }, ADMIN);

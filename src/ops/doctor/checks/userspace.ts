@@ -36,7 +36,14 @@ export const USERSPACE = providerGroup(KIND, [
     { isLimit: true },
   ),
   { name: 'network', title: 'User-mode network', deadlineMs: PROBE_DEADLINE_MS, look: network },
-  vulnerabilityCheck({ kind: KIND, programs: ['bwrap'] }),
+  vulnerabilityCheck({
+    kind: KIND,
+    programs: ['bwrap'],
+    also: ({ config }) =>
+      config.providers.userspace.network === 'user'
+        ? [{ name: 'slirp4netns' }, { name: 'libslirp', by: 'slirp4netns' }]
+        : [],
+  }),
   { name: 'languages', title: 'Interpreters', deadlineMs: PROBE_DEADLINE_MS, look: languages },
 ]);
 

@@ -9,25 +9,34 @@ import { failIfNeeded } from './provider.ts';
 
 const VERSION_MS = 3000;
 
+export interface Asked {
+  name: string;
+  /** The program that tells the version of this library, as `name: version`. */
+  by?: string;
+}
+
 export interface VulnerabilityCheck {
   kind: ProviderKind;
   /** As they are called on this machine. */
   programs: readonly string[];
+  /** Programs that only some configurations use. */
+  also?: (context: CheckContext) => readonly Asked[];
   /** Why there is nothing to look at; undefined when there is. */
   unless?: (context: CheckContext) => string | undefined;
 }
 
-export function vulnerabilityCheck({ kind, programs, unless }: VulnerabilityCheck): Check {
+export function vulnerabilityCheck({ kind, programs, also, unless }: VulnerabilityCheck): Check {
   return {
     name: 'advisories',
     title: 'Known vulnerabilities',
     look: async (context, signal) => {
       const reason = unless?.(context);
       if (reason !== undefined) return skip(reason);
-      const versions = await Promise.all(programs.map((name) => versionOf(context.host, name, signal)));
+      const asked = [...programs.map((name) => ({ name })), ...(also?.(context) ?? [])];
+      const versions = await Promise.all(asked.map((each) => versionOf(context.host, each, signal)));
       const found = versions.filter((each) => each !== undefined);
       return found.length === 0
-        ? skip(`The version of ${programs.join(', ')} is unknown.`)
+        ? skip(`The version of ${asked.map(({ name }) => name).join(', ')} is unknown.`)
         : judged(context, kind, found);
     },
   };
@@ -42,13 +51,14 @@ interface ProgramVersion {
 /** Undefined for a program that is not here or does not tell. */
 async function versionOf(
   host: Host,
-  program: string,
+  { name: program, by }: Asked,
   signal: AbortSignal,
 ): Promise<ProgramVersion | undefined> {
-  const path = await host.which(program);
+  const path = await host.which(by ?? program);
   if (path === undefined) return undefined;
   const { stdout } = await host.run(path, ['--version'], { timeoutMs: VERSION_MS, signal });
-  const [version] = /\d+\.\d+\.\d+/.exec(stdout) ?? [];
+  const told = by === undefined ? stdout : (stdout.split(`${program}: `)[1] ?? '');
+  const [version] = /\d+\.\d+\.\d+/.exec(told) ?? [];
   return version === undefined ? undefined : { program, version, known: advisoriesFor(program, version) };
 }
 

@@ -26,6 +26,11 @@ it.each([
   ['dockerd', '24.0.9', 1],
   ['dockerd', '28.0.0', 0],
   ['bwrap', '0.8.0', 0],
+  ['slirp4netns', '0.3.3', 1],
+  ['slirp4netns', '1.2.0', 0],
+  ['libslirp', '4.2.0', 3],
+  ['libslirp', '4.7.0', 1],
+  ['libslirp', '4.9.2', 0],
 ])('%s %s has %i advisories', (program, version, count) => {
   expect(advisoriesFor(program, version)).toHaveLength(count);
 });

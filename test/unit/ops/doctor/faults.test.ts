@@ -271,6 +271,15 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
     { programs: { bwrap: { stdout: 'bubblewrap 0.4.0\n' } } },
   ],
   [
+    'the library of what connects for sandboxes has a hole',
+    'userspace.advisories',
+    'warn',
+    {
+      programs: { slirp4netns: { stdout: 'slirp4netns version 1.2.0\ncommit: 6\nlibslirp: 4.7.0\n' } },
+      config: { providers: { userspace: { network: 'user' } } },
+    },
+  ],
+  [
     'namespaces are off',
     'userspace.namespaces',
     'warn',
