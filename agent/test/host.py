@@ -65,7 +65,7 @@ class Answer:
     def __init__(self):
         self.data = {0: b"", 1: b"", 2: b""}
         self.eofs, self.last, self.started, self.granted = [], None, None, 0
-        self.credit, self.gives = FIRST_CREDIT, True
+        self.credit, self.gives, self.pieces = FIRST_CREDIT, True, 0
 
     @property
     def out(self):
@@ -158,6 +158,7 @@ class Session:
         if kind == DATA:
             size = len(payload) - 1
             answer.data[payload[0]] += payload[1:]
+            answer.pieces += 1
             answer.credit -= size
             assert answer.credit >= 0, "DATA beyond the credit"
             if answer.gives and answer.credit < FIRST_CREDIT // 2:

@@ -123,6 +123,22 @@ class Execs(Case):
         self.session.grant(stream, 10_000_000)
         self.assertEqual(len(self.session.finish(stream).out), 5_000_000)
 
+    def test_a_busy_pipe_fills_up_before_it_is_read(self):
+        # Pieces that come more slowly than the host takes them.
+        script = "import os, time\nos.write(1, bytes(3 << 20))\nfor n in range(4000):\n os.write(1, bytes(100))\n end = time.monotonic() + 3e-5\n while time.monotonic() < end: pass"
+        answer = self.session.run("python3", "-c", script)
+        self.assertEqual(len(answer.out), (3 << 20) + 400_000)
+        self.assertLess(answer.pieces, 1000)
+
+    def test_a_quiet_pipe_is_read_at_once(self):
+        script = "import os\nfor n in range(50):\n os.write(1, b'x')\n os.read(0, 1)"
+        stream = self.session.begin(exec_args("talk", ["python3", "-c", script], flags=STDIN))
+        answer = self.session.answers[stream]
+        for said in range(1, 51):
+            self.wait(lambda: len(answer.out) == said, "an answer")
+            self.session.data(stream, b"y")
+        self.assertEqual((self.session.finish(stream).exit[0], answer.pieces), (0, 50))
+
     def test_what_was_written_before_the_end_is_not_lost(self):
         stream = self.session.begin(exec_args("late", ["head", "-c", str(FIRST_CREDIT + 60000), "/dev/zero"]), gives=False)
         answer = self.session.answers[stream]

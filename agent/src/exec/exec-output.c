@@ -9,6 +9,11 @@
 
 #include "exec/exec.h"
 
+/* A program that writes much in small pieces would cost a frame for each of them, and the host more than for its bytes. A
+ * busy pipe that had little is therefore left alone for a moment; it holds what comes meanwhile. */
+#define LITTLE (DATA_MAX / 2)
+#define REST_US 500
+
 static struct exec *exec_of(struct output *output)
 {
 	struct output *first = output - (output->channel == 2);
@@ -26,7 +31,7 @@ static short want(struct watch *watch)
 	struct exec *exec = exec_of(container_of(watch, struct output, watch));
 	struct stream *stream = listener(exec);
 
-	if (!exec->started)
+	if (!exec->started || container_of(watch, struct output, watch)->rest.link)
 		return 0;
 	return stream && stream_room(stream) == 0 ? 0 : POLLIN;
 }
@@ -39,6 +44,7 @@ static void close_output(struct output *output)
 		return;
 	watch_remove(&output->watch);
 	pipe_room_leave(&output->room);
+	timer_stop(&output->rest);
 	/* A terminal is one descriptor for both directions. */
 	if (output->watch.fd == exec->master) {
 		fd_writer_stop(&exec->in);
@@ -78,8 +84,11 @@ static ssize_t to_stream(struct output *output, struct stream *stream)
 	if (got > 0 && exec->views > 0)
 		output_ring_put(exec, output->channel, bytes, (size_t)got);
 	stream_commit(stream, output->channel, got > 0 ? (size_t)got : 0);
-	if (got > 0)
-		pipe_room_carried(&output->room, output->watch.fd, (size_t)got);
+	if (got <= 0)
+		return got;
+	pipe_room_carried(&output->room, output->watch.fd, (size_t)got);
+	if (output->room.is_wide && (size_t)got < size && got < LITTLE)
+		timer_set(&output->rest, REST_US);
 	return got;
 }
 
@@ -111,10 +120,16 @@ static void ready(struct watch *watch, short events)
 	exec_settle(exec);
 }
 
+static void rested(struct timer *timer)
+{
+	(void)timer;
+}
+
 void output_open(struct output *output, int fd, uint8_t channel)
 {
 	*output = (struct output){ .channel = channel };
 	output->watch = (struct watch){ .fd = fd, .want = want, .ready = ready };
+	output->rest.fire = rested;
 	if (fd < 0)
 		return;
 	/* Without memory, the console misses this output. */

@@ -65,6 +65,7 @@ struct output {
 	bool bounded;       /* the program has ended; only `left` bytes are still its own */
 	size_t left;
 	struct pipe_room room;
+	struct timer rest;  /* while it is set, the pipe fills up */
 	struct console_lines *lines; /* of a detached exec */
 };
 
