@@ -7,6 +7,13 @@ import type { Event } from '../schema/event.ts';
 import type { EventBus } from './bus.ts';
 
 const PAGE = 256;
+/** Events of one hand-out to live readers. */
+const LIVE_PAGE = 512;
+/** So many readers make hand-outs expensive, and so many events between two looks are a burst. */
+const MANY = 100;
+const BURST = 16;
+const GATHER_MS = 20;
+const GATHERED_MS = 100;
 /** Readers served before everything else gets its turn. */
 const TURN = 500;
 const RETRY_MS = 1000;
@@ -143,8 +150,8 @@ export class EventFeed {
       this.#again = false;
       // What is committed in this turn goes out together.
       await setImmediate();
-      const page = await this.#read();
-      if (page.length === PAGE) this.#again = true;
+      const page = await this.#gather();
+      if (page.length === LIVE_PAGE) this.#again = true;
       this.#position = page.at(-1)?.id ?? this.#position;
       await this.#handOut(page);
       this.#served = this.#position;
@@ -152,9 +159,23 @@ export class EventFeed {
     this.#pumping = false;
   }
 
-  async #read(): Promise<Event[]> {
+  /** The next events; of a burst those of up to 100 ms, since each hand-out costs a write for every reader. */
+  async #gather(): Promise<Event[]> {
+    const page = await this.#read(this.#position, LIVE_PAGE);
+    let came = page.length;
+    for (let waited = 0; came >= BURST && this.#members >= MANY; waited += GATHER_MS) {
+      if (waited >= GATHERED_MS || page.length === LIVE_PAGE) break;
+      await this.#deps.clock.sleep(GATHER_MS);
+      const more = await this.#read(page.at(-1)?.id ?? this.#position, LIVE_PAGE - page.length);
+      came = more.length;
+      page.push(...more);
+    }
+    return page;
+  }
+
+  async #read(after: number, limit: number): Promise<Event[]> {
     try {
-      return await this.#deps.since(this.#position, PAGE);
+      return await this.#deps.since(after, limit);
     } catch (error) {
       this.#deps.logger.error({ err: error }, 'Could not read events; retrying.');
       await this.#deps.clock.sleep(RETRY_MS);

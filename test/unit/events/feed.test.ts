@@ -115,6 +115,54 @@ it('gives readers of equal filters the same array with only matching events', as
   expect(c.ids).toEqual([3]);
 });
 
+describe('a burst', () => {
+  const joined = async (count: number) => {
+    const world = feedWorld();
+    const readers = Array.from({ length: count }, () => listener());
+    for (const reader of readers)
+      await world.feed.follow({ filter: {}, after: 0, reader, signal: new AbortController().signal });
+    const sizes = () => new Set(readers.map(({ batches }) => batches.map(({ length }) => length).join()));
+    return { ...world, readers, sizes };
+  };
+
+  it('goes to many readers together, at its end', async () => {
+    const { publish, clock, sizes } = await joined(100);
+    await publish(20);
+    await clock.advance(0);
+    await publish(30);
+    await clock.advance(20);
+    expect(sizes()).toEqual(new Set(['']));
+    await clock.advance(20);
+    expect(sizes()).toEqual(new Set(['50']));
+  });
+
+  it('waits 100 ms at most, and for 512 events at most', async () => {
+    const { publish, clock, sizes } = await joined(100);
+    await publish(20);
+    await clock.advance(0);
+    for (let n = 0; n < 5; n += 1) {
+      await publish(20);
+      expect(sizes()).toEqual(new Set(['']));
+      await clock.advance(20);
+    }
+    expect(sizes()).toEqual(new Set(['120']));
+    await publish(600);
+    await clock.advance(0);
+    expect(sizes()).toEqual(new Set(['120,512']));
+  });
+
+  it('goes out at once to few readers, and so do few events to many', async () => {
+    const few = await joined(3);
+    await few.publish(300);
+    await few.clock.advance(0);
+    expect(few.sizes()).toEqual(new Set(['300']));
+    const many = await joined(100);
+    await many.publish(15);
+    await many.clock.advance(0);
+    expect(many.sizes()).toEqual(new Set(['15']));
+  });
+});
+
 it('delivers nothing after the end of a reader or of the feed', async () => {
   const { feed, publish } = feedWorld();
   const [gone, stays] = [listener(), listener()];
