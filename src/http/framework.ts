@@ -13,6 +13,7 @@ import { BYTES_TYPE, JSON_TYPE, TAR_TYPE } from './body/body.ts';
 import { type BodyTerms, fileBody, jsonBody } from './body/json-body.ts';
 import { lingerOver } from './body/slow-body.ts';
 import { answerConnectAndExpect } from './connect-and-expect.ts';
+import { endOfTurn } from './end-of-turn.ts';
 import { errorAnswer, logFailure, toServiceError } from './errors.ts';
 import { requestIdFrom } from './headers/request-id.ts';
 import { withOutputs } from './pieces.ts';
@@ -68,6 +69,8 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
     exposeHeadRoutes: false,
     // Ids and file paths are bounded by their schemas, which say so better.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES, querystringParser: splitQuery as never },
+    // Each route brings its own validators, so the framework's are not even loaded.
+    schemaController: { compilersFactory: { buildValidator: noValidator } },
     ...(tls ? { https: { ...httpOptions(deps), ...tlsOptions(tls) } } : { http: httpOptions(deps) }),
     ...(addressOf && { rewriteUrl: addressOf as never }),
     clientErrorHandler: (error, socket) => {
@@ -82,10 +85,17 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
     },
   }) as unknown as FastifyInstance;
   app.addHook('onRequest', deps.always);
-  app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, deps));
+  app.setErrorHandler(async (error, request, reply) => {
+    await endOfTurn();
+    return answerFailure(error, request, reply, deps);
+  });
   answerConnectAndExpect(app.server, ids);
   takeBodies(app);
   return app;
+}
+
+function noValidator(): never {
+  throw new Error('a route with a schema has no validator');
 }
 
 function httpOptions({ headersTimeoutMs = HEADERS_TIMEOUT_MS }: FrameworkDeps) {

@@ -24,7 +24,7 @@ import type { Pipeline } from './pipeline.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
 import { ROUTES } from './routes/routes.ts';
-import { send, serializedAs, writeHead } from './send.ts';
+import { send, writeHead } from './send.ts';
 import type { Upgrades } from './socket/upgrades.ts';
 import { bodyValidator, NO_QUERY, paramsValidator, queryValidator } from './validation.ts';
 
@@ -41,11 +41,6 @@ export interface RegisterDeps {
 }
 
 export function registerRoute(app: FastifyInstance, route: Route, deps: RegisterDeps): void {
-  const response: Record<number, TSchema> = {};
-  // What is exact never meets the framework's serializer.
-  const schema = serializedAs(route);
-  if (schema && !route.exact) response[route.success.status] = schema;
-  if (route.alternative) response[route.alternative.status] = route.alternative.schema;
   app.route({
     method: route.method,
     url: routerPath(route.path),
@@ -55,7 +50,6 @@ export function registerRoute(app: FastifyInstance, route: Route, deps: Register
       querystring: route.query ?? NO_QUERY,
       ...(route.params && { params: route.params }),
       ...(route.body && { body: route.body }),
-      response,
     },
     validatorCompiler: ({ schema, httpPart }) => validatorOf(route, schema as TSchema, httpPart),
     onRequest: hooksOf(route, deps),

@@ -16,9 +16,21 @@ interface SendDeps {
 
 const JSON_UTF8 = 'application/json; charset=utf-8';
 
-/** What the framework's serializer is made of: of lists their entries, which are written one by one. */
-export function serializedAs({ success }: Route): TSchema | undefined {
+/**
+ * What the framework's serializer is made of, for an answer of this status: of lists their entries, which are written one by one.
+ */
+export function serializedAs({ success, alternative }: Route, status: number): TSchema | undefined {
+  if (status === alternative?.status) return alternative.schema;
+  if (status !== success.status) return undefined;
   return (success.schema as { items?: TSchema } | undefined)?.items ?? success.schema;
+}
+
+/** Compiles the schema for the first answer that needs it: an idle server holds none of them. */
+function writerOf(reply: FastifyReply, route: Route): (value: unknown) => string {
+  if (route.exact) return (value) => cachedJson(value as object);
+  const schema = serializedAs(route, reply.statusCode);
+  const write = schema ? reply.compileSerializationSchema(schema as never) : JSON.stringify;
+  return write as (value: unknown) => string;
 }
 
 export function send(reply: FastifyReply, route: Route, result: unknown, deps: SendDeps): FastifyReply {
@@ -43,13 +55,9 @@ export function send(reply: FastifyReply, route: Route, result: unknown, deps: S
 
 function sendJson(reply: FastifyReply, route: Route, body: unknown, deps: SendDeps): FastifyReply {
   reply.type(JSON_UTF8);
-  if (Array.isArray(body)) return sendPieces(reply, listPieces(body, entryWriter(reply, route)), deps);
-  return sendText(reply, route.exact ? cachedJson(body as object) : (reply.serialize(body) as string), deps);
-}
-
-/** `serializedAs` has the framework know the schema of an entry, not that of the list. */
-function entryWriter(reply: FastifyReply, { exact }: Route): (entry: unknown) => string {
-  return exact ? (entry) => cachedJson(entry as object) : (entry) => reply.serialize(entry) as string;
+  const write = writerOf(reply, route);
+  if (Array.isArray(body)) return sendPieces(reply, listPieces(body, write), deps);
+  return sendText(reply, write(body), deps);
 }
 
 function sendText(reply: FastifyReply, text: string, deps: SendDeps): FastifyReply {
