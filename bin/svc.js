@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Answers --version and simple calls of `config lint` itself, so that they cost little more than starting Node. Commands that
-// call a server run from their own bundle; oclif runs everything else. CommonJS (package.json beside it), because the module
-// loader takes a quarter of such a start.
+// call a server run from their own bundle, and `serve` goes without oclif, which would stay in its memory; oclif runs everything
+// else. CommonJS (package.json beside it), because the module loader takes a quarter of such a start.
 const { existsSync } = require('node:fs');
 const { dirname, join } = require('node:path');
 const { name, version } = require('../package.json');
@@ -10,6 +10,7 @@ const [topic, command, ...rest] = process.argv.slice(2);
 if (command === undefined && (topic === '--version' || topic === '-v'))
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
 else if (isClient()) runClient();
+else if (topic === 'serve' && plainFlags()) runServe(plainFlags());
 else if (!isLint() || !require('../dist/fast-path/main.cjs').lintQuickly(rest, dirname(__dirname), version))
   runOclif();
 
@@ -25,6 +26,26 @@ function isClient() {
 /** What oclif knows about one command of the client. */
 function manifestOf() {
   return join(__dirname, `../dist/fast-path/${topic}.${command}.json`);
+}
+
+/** The flags of `serve`, where each comes once with a value of its own; undefined: oclif reads them, and says what is wrong. */
+function plainFlags() {
+  const flags = {};
+  const args = process.argv.slice(3);
+  for (let at = 0; at < args.length; at += 2) {
+    const [, name] = /^--(config|host|port|provider)$/.exec(args[at]) ?? [];
+    const value = args[at + 1] ?? '';
+    if (name === undefined || name in flags || value === '' || value.startsWith('-')) return undefined;
+    flags[name] = value;
+  }
+  if (flags.port === undefined) return flags;
+  const port = /^(?:0|[1-9]\d{0,4})$/.test(flags.port) ? Number(flags.port) : undefined;
+  return port !== undefined && port <= 65_535 ? { ...flags, port } : undefined;
+}
+
+async function runServe(flags) {
+  const { main } = await import('../dist/src/cli/fast-path/serve.js');
+  await main(flags, version);
 }
 
 function runClient() {

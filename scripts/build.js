@@ -32,6 +32,7 @@ await build({
     ...commands,
     'src/cli/main.ts',
     'src/cli/command-not-found.ts',
+    'src/cli/fast-path/serve.ts',
     'src/app/store-thread.ts',
     'bench/admitting.ts',
   ],

@@ -3,6 +3,7 @@ import { type ErrorHint, ServiceError } from '../domain/errors.ts';
 import { printable, printableLines } from '../domain/printable.ts';
 import { redactor } from '../redact/engine.ts';
 import { paintFor } from './paint.ts';
+import { print } from './print.ts';
 
 const LONGEST_DETAIL = 400;
 
@@ -30,6 +31,12 @@ function withOwnRemedy(failure: ServiceError): ServiceError {
   const { code, message, hint, details, cause } = failure;
   if (hint === undefined) return failure;
   return new ServiceError(code, message, { remedy: REMEDIES[hint], cause, ...(details && { details }) });
+}
+
+/** Prints it for a person; with DEBUG set also where its cause comes from. */
+export function printFailure(failure: ServiceError): void {
+  print(failureText(failure), process.stderr);
+  if (process.env.DEBUG && failure.cause instanceof Error) print(failure.cause.stack ?? '', process.stderr);
 }
 
 /** The message, details, remedy, and the request id of the server, on several lines. */

@@ -4,7 +4,7 @@
 import { Command } from '@oclif/core';
 import type { ServiceError } from '../domain/errors.ts';
 import { printable, printableJson } from '../domain/printable.ts';
-import { asFailure, failureJson, failureText, usageFailure } from './failure.ts';
+import { asFailure, failureJson, printFailure, usageFailure } from './failure.ts';
 import { INTERRUPTED } from './interruption.ts';
 import { exitOnOutputError } from './output-errors.ts';
 import { print } from './print.ts';
@@ -53,8 +53,7 @@ export abstract class SvcCommand extends Command {
     const failure = asFailure(error);
     process.exitCode = this.exitCodeOf(failure);
     if (this.jsonEnabled()) this.logJson(failureJson(failure));
-    else print(failureText(failure), process.stderr);
-    if (process.env.DEBUG && failure.cause instanceof Error) print(failure.cause.stack ?? '', process.stderr);
+    else printFailure(failure);
   }
 
   protected override logJson(json: unknown): void {

@@ -43,6 +43,19 @@ it.each(CALLS)(
   },
 );
 
+it.each([
+  ['--config', '/nonexistent/svc.yaml'],
+  ['--host', 'nowhere.invalid', '--port', '7423'],
+])('svc serve %s %s fails the same with and without oclif', { timeout: 120_000 }, async (...args) => {
+  const [[name, value] = [], ...rest] = [args.slice(0, 2), ...args.slice(2)];
+  const [ours, oclif] = await Promise.all([
+    runCli(['serve', ...args]),
+    runCli(['serve', `${name}=${value}`, ...rest]),
+  ]);
+  expect(ours.code).not.toBe(0);
+  expect(ours).toEqual(oclif);
+});
+
 /** Says on exit which files and parts of Node the program loaded, and whether V8 took its code cache. */
 const WATCH = `const vm = require('node:vm');
 const { Script } = vm;

@@ -141,7 +141,7 @@ const TABLE: Record<string, Allowance> = {
     folders: ['schema', 'domain', 'config', 'redact', 'client', 'host/clock.ts'],
     packages: ['@oclif/core', 'chalk', 'listr2', 'string-width'],
   },
-  'cli/fast-path': { folders: ['cli', 'ops', 'schema'], packages: ['@oclif/core'] },
+  'cli/fast-path': { folders: ['cli', 'ops', 'schema', 'app/run-server.ts'], packages: ['@oclif/core'] },
   commands: {
     folders: ['cli', 'app', 'ops', 'mcp', 'bench', 'config', 'docgen', 'schema', 'domain'],
     packages: ['@oclif/core'],
