@@ -1,7 +1,7 @@
 // File calls. Content travels as raw bytes, not as JSON.
 import { PassThrough, type Readable } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
-import type { ArchiveUnpacked, FileInfo, FileListQuery, FileWritten } from '../schema/file.ts';
+import type { ArchiveUnpacked, FileInfo, FileLink, FileListQuery, FileWritten } from '../schema/file.ts';
 import { type CallTerms, type ClientAnswer, callTerms } from './call.ts';
 import { ClientPart } from './client-part.ts';
 import { transportFailure } from './failures.ts';
@@ -87,6 +87,11 @@ export class FilesClient extends ClientPart {
       timeoutMs: 0,
       ...callTerms(options),
     });
+  }
+
+  /** A link that downloads a file or folder once, within a minute, without a key; relative to the address of the API. */
+  link(id: string, path: string, terms: CallTerms = {}): Promise<FileLink> {
+    return this.call('linkFile', { params: { id }, json: { path: absolute(path) }, ...terms });
   }
 
   stat(id: string, path: string, terms: CallTerms = {}): Promise<FileInfo> {

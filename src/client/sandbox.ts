@@ -36,6 +36,7 @@ type FileCall =
   | 'stat'
   | 'list'
   | 'page'
+  | 'link'
   | 'glob'
   | 'move'
   | 'chmod'
@@ -93,6 +94,7 @@ export class Sandbox {
       'stat',
       'list',
       'page',
+      'link',
       'glob',
       'move',
       'chmod',

@@ -2,6 +2,7 @@
 import type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
 import type { PoolStatus } from '../schema/pool.ts';
 import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
+import type { LoginCode, SessionCreate } from '../schema/session.ts';
 import type { Snapshot } from '../schema/snapshot.ts';
 import type { Health, Live, Ready } from '../schema/system.ts';
 import type { HeartbeatBody, Worker } from '../schema/worker.ts';
@@ -30,6 +31,11 @@ export class SystemClient extends ClientPart {
 
   provider(name: string, terms: CallTerms = {}): Promise<ProviderDetail> {
     return this.call('getProvider', { params: { name }, ...terms });
+  }
+
+  /** A code that opens a session of the console once, within a minute, as `svc console` hands it to a browser. */
+  loginCode(request: SessionCreate = {}, terms: CallTerms = {}): Promise<LoginCode> {
+    return this.call('createLoginCode', { json: request, ...terms });
   }
 
   pool(terms: CallTerms = {}): Promise<PoolStatus> {

@@ -14,9 +14,9 @@ import {
 } from './build-runtime.ts';
 import { buildSpawning, type Spawning } from './build-spawning.ts';
 import { insides } from './exec/insides.ts';
+import { buildLogins } from './keys/build-logins.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { keyViews } from './keys/keys.ts';
-import { sessionViews } from './keys/sessions.ts';
 import { Background, type Timekeeper } from './maintenance/background.ts';
 import { ClockWatch } from './maintenance/clock-watch.ts';
 import { Housekeeping } from './maintenance/housekeeping.ts';
@@ -231,7 +231,7 @@ function buildInterface(
     quotas: quotaViews({ quotas, publisher, settings, quotaChanged }),
     usage: usage.views,
     keys: keyViews({ keys: store.keys, ring: keyRing, ids, random, clock }),
-    sessions: sessionViews({ sessions: store.sessions, ring: keyRing, ids, random, clock, config }),
+    ...buildLogins({ store, ring: keyRing, ids, random, clock, config }, inside.files),
     namedKeys: keyRing,
     providers: providerViews({
       providers,

@@ -73,7 +73,7 @@ const SECRET_NAMES =
  * new rule here. A name counts only before what can follow it: `api:X-API-Key` is the actor of most requests.
  */
 export const HINT =
-  /eyJ|:\/\/|bearer|basic |private key|(?:authorization|cookie|key|secret|token|passw(?:or)?d|passphrase|pwd|credentials?)[\s\\"'=:]|sk-|[srp]k_|gh[opsur]_|github_pat_|glpat-|xox|a[ks]ia|npm_|e2b_|svc_|aiza|dckr_pat_|hf_|sg\.|ya29\.|pypi-/i;
+  /eyJ|:\/\/|bearer|basic |private key|(?:authorization|cookie|key|secret|token|passw(?:or)?d|passphrase|pwd|credentials?)[\s\\"'=:]|sk-|[srp]k_|gh[opsur]_|github_pat_|glpat-|xox|a[ks]ia|npm_|e2b_|svc[cs]?_|aiza|dckr_pat_|hf_|sg\.|ya29\.|pypi-/i;
 
 export const TEXT_RULES: readonly TextRule[] = [
   {
@@ -128,6 +128,8 @@ export const TEXT_RULES: readonly TextRule[] = [
       'npm_',
       'e2b_',
       'svc_',
+      'svcs_',
+      'svcc_',
       'dckr_pat_',
       'hf_',
       'SG.',
@@ -135,7 +137,7 @@ export const TEXT_RULES: readonly TextRule[] = [
       'pypi-',
     ],
     pattern:
-      /(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[srp]k_(?:live|test)_\w{10,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[\w-]{30,}|npm_\w{30,}|e2b_\w{16,}|svc_[0-9A-Za-z]{49}(?![0-9A-Za-z])|svcs_[\w-]{43}|dckr_pat_[\w-]{16,}|hf_\w{20,}|SG\.[\w.-]{30,}|ya29\.[\w-]{20,}|pypi-[\w-]{30,})/g,
+      /(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[srp]k_(?:live|test)_\w{10,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[\w-]{30,}|npm_\w{30,}|e2b_\w{16,}|svc_[0-9A-Za-z]{49}(?![0-9A-Za-z])|svcs_[\w-]{43}|svcc_[\w-]{32,}|dckr_pat_[\w-]{16,}|hf_\w{20,}|SG\.[\w.-]{30,}|ya29\.[\w-]{20,}|pypi-[\w-]{30,})/g,
     replacement: MASK,
   },
   {

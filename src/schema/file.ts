@@ -54,6 +54,28 @@ export const FileWritten = Type.Object(
 );
 export type FileWritten = Static<typeof FileWritten>;
 
+export const FileLinkRequest = Type.Object(
+  { path: path('Absolute path of a file or folder inside the sandbox.') },
+  { $id: 'FileLinkRequest', additionalProperties: false },
+);
+
+export const FileLink = Type.Object(
+  {
+    url: Type.String({
+      description:
+        'Relative to the address of the API, which ends in /api/v1/. It holds a code, which is a secret.',
+    }),
+    expires_at: Type.String({ format: 'date-time', description: 'When the link expires.' }),
+  },
+  { $id: 'FileLink', additionalProperties: false },
+);
+export type FileLink = Static<typeof FileLink>;
+
+export const DownloadQuery = Type.Object(
+  { path: path(), code: Type.String({ minLength: 1, maxLength: 256, description: 'As the link has it.' }) },
+  { additionalProperties: false },
+);
+
 export const ArchiveUnpacked = Type.Object(
   {
     status: Type.Literal('unpacked'),

@@ -5,9 +5,12 @@ import { described } from './described.ts';
 import { KEY_SCOPES } from './key.ts';
 import { Owner } from './text-rules.ts';
 
-export const SESSION_ID = '^ses-[a-z2-7]{12}$';
+/** `code-`: good once, for a login or a download. */
+export const SESSION_ID = '^(?:ses|code)-[a-z2-7]{12}$';
 /** Every token begins with it, which tells it from a key. */
 export const SESSION_PREFIX = 'svcs_';
+/** Every code that is good once begins with it. */
+export const CODE_PREFIX = 'svcc_';
 
 const stamp = (description: string) => Type.String({ format: 'date-time', description });
 
@@ -53,6 +56,21 @@ export const SessionWithToken = Type.Object(
   { $id: 'SessionWithToken', additionalProperties: false },
 );
 export type SessionWithToken = Static<typeof SessionWithToken>;
+
+export const LoginCode = Type.Object(
+  {
+    code: Type.String({ description: 'Good once. It cannot be shown again.' }),
+    expires_at: stamp('When the code ends.'),
+  },
+  { $id: 'LoginCode', additionalProperties: false },
+);
+export type LoginCode = Static<typeof LoginCode>;
+
+export const LoginExchange = Type.Object(
+  { code: Type.String({ minLength: 1, maxLength: 256, description: 'As it was given.' }) },
+  { $id: 'LoginExchange', additionalProperties: false },
+);
+export type LoginExchange = Static<typeof LoginExchange>;
 
 export const Identity = Type.Object(
   {

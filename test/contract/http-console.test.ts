@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/host/package-root.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
-import type { Identity, Session, SessionWithToken } from '../../src/schema/session.ts';
+import type { Identity, LoginCode, Session, SessionWithToken } from '../../src/schema/session.ts';
 import { api } from '../support/servers/api.ts';
 import { admin, type World, world } from '../support/servers/control.ts';
 import { ADMIN_KEY, API_KEY, startHttp, type TestHttp } from '../support/servers/http-server.ts';
@@ -190,6 +190,57 @@ describe('sessions', () => {
     expect((await as(token).call('POST', '/sessions', {})).status).toBe(403);
     expect((await as(ADMIN_KEY).call('DELETE', '/sessions/current')).status).toBe(409);
     expect((await as(ADMIN_KEY).call('POST', '/sessions/current/renew')).status).toBe(409);
+  });
+
+  const codeFor = async (key: string, body: object = {}, more: Record<string, string> = {}) => {
+    const { status, body: found } = await as(key, more).call<LoginCode>('POST', '/sessions/codes', body);
+    expect(status).toBe(201);
+    return found.code;
+  };
+  const exchange = (code: string) =>
+    api(url, {}).call<SessionWithToken>('POST', '/sessions/exchange', { code });
+
+  it('are opened by a code once, within a minute, with the rights of its key', async () => {
+    const code = await codeFor(ADMIN_KEY);
+    expect(code).toMatch(/^svcc_/);
+    expect((await who(code)).status).toBe(401);
+    const { status, body } = await exchange(code);
+    expect([status, body.actor, body.scopes]).toEqual([201, 'admin:X-API-Key', ['admin']]);
+    expect((await who(body.token)).body).toMatchObject({ administers: true });
+    expect((await exchange(code)).status).toBe(401);
+    const anns = await exchange(await codeFor(ADMIN_KEY, {}, { 'x-user-id': 'ann' }));
+    expect((await who(anns.body.token)).body).toMatchObject({ owner_id: 'ann', administers: false });
+    const late = await codeFor(API_KEY);
+    await w.clock.advance(61_000);
+    expect((await exchange(late)).status).toBe(401);
+    const sessions = (await as(ADMIN_KEY).call<Session[]>('GET', '/admin/sessions')).body;
+    expect(sessions.every(({ id }) => id.startsWith('ses-'))).toBe(true);
+  });
+
+  it('are not opened by a code whose key has ended, by one of a session, or by one that was made up', async () => {
+    const { id, secret } = await w.control.keys.create({ name: 'soon-gone' }, admin);
+    const code = await codeFor(secret);
+    await w.control.keys.revoke(id, admin);
+    expect((await exchange(code)).status).toBe(401);
+    const { token } = await open(ADMIN_KEY);
+    expect((await as(token).call('POST', '/sessions/codes', {})).status).toBe(403);
+    const real = await codeFor(API_KEY);
+    for (const wrong of ['x', `${real.slice(0, -1)}_`, `${real.slice(0, 6)}A${real.slice(7)}`, 'svcc_'])
+      expect((await exchange(wrong)).status).toBe(401);
+    expect((await exchange(real)).status).toBe(201);
+  });
+
+  it('are opened once by a code that several send at the same time', async () => {
+    const code = await codeFor(API_KEY);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(code)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+  });
+
+  it('codes of one key are bounded: the oldest give way', async () => {
+    const codes: string[] = [];
+    for (let n = 0; n < 101; n += 1) codes.push(await codeFor(API_KEY));
+    expect((await exchange(codes[0]!)).status).toBe(401);
+    expect((await exchange(codes[1]!)).status).toBe(201);
   });
 
   it('end at logout, by an administrator, and with their key', async () => {

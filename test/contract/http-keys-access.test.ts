@@ -86,7 +86,7 @@ const LOOK: RouteId[] = [
     'getWorker',
   ] as const),
   'egressGroups',
-  ...(['createSession', 'currentIdentity', 'renewSession', 'endSession'] as const),
+  ...(['createSession', 'createLoginCode', 'currentIdentity', 'renewSession', 'endSession'] as const),
   ...(['listProviders', 'getProvider', 'metrics', 'metricsText', 'diagnostics'] as const),
 ];
 const SEE: RouteId[] = [
@@ -95,6 +95,7 @@ const SEE: RouteId[] = [
     'sandboxLogs',
     'sandboxUsage',
     'listPorts',
+    'linkFile',
     'liveUsage',
     'ownerUsage',
     'ownerUsageSandboxes',
@@ -125,9 +126,9 @@ const DO: RouteId[] = [
 ];
 const QUOTA: RouteId[] = ['putQuota', 'deleteQuota'];
 
-function kindOf(id: RouteId): Kind | 'open' | 'worker' {
+function kindOf(id: RouteId): Kind | 'open' | 'coded' | 'worker' {
   const { kind } = SAMPLES[id];
-  if (kind === 'open' || kind === 'worker' || kind === 'admin') return kind;
+  if (kind === 'open' || kind === 'coded' || kind === 'worker' || kind === 'admin') return kind;
   const lists: [Kind, RouteId[]][] = [
     ...([
       ['look', LOOK],
@@ -222,7 +223,10 @@ describe('the table', () => {
     const scopes = { look: 'read', see: 'read', do: 'use', quota: 'admin', admin: 'admin' };
     for (const { id, scope } of ROUTES) {
       const kind = kindOf(id);
-      expect([id, scope]).toEqual([id, kind === 'open' || kind === 'worker' ? undefined : scopes[kind]]);
+      expect([id, scope]).toEqual([
+        id,
+        kind === 'open' || kind === 'coded' || kind === 'worker' ? undefined : scopes[kind],
+      ]);
     }
   });
 });
@@ -244,11 +248,16 @@ describe.each(Object.keys(SETUPS))('with %s, every route by every kind of key', 
     for (const id of ROUTE_IDS) {
       const kind = kindOf(id);
       const isWorker = who === 'worker token';
-      const row = kind === 'open' || kind === 'worker' ? undefined : TABLE[setup]![kind];
+      const row = kind === 'open' || kind === 'coded' || kind === 'worker' ? undefined : TABLE[setup]![kind];
       const expected = row ? cells(row)[column] : kind === 'worker' && !isWorker ? '401' : 'in';
       target.control.asked.length = 0;
       const { status } = await askSample(target.base, id, WHO[who]!);
       const found = [200, 201, 202, 404, 409, 426].includes(status) ? 'in' : String(status);
+      if (kind === 'coded') {
+        // Keys neither help nor harm.
+        if (status !== 401) wrong.push(`${id}: ${status} instead of 401`);
+        continue;
+      }
       if (found !== expected) wrong.push(`${id}: ${status} instead of ${expected}`);
       if (found !== 'in') expect(target.control.asked).toEqual([]);
       const caller = target.control.asked[0]?.caller;

@@ -44,4 +44,21 @@ export function sessions({ store }: Given): void {
     await sessions.end(['ses-a', 'ses-b']);
     expect([await grown(), await all()]).toEqual([true, []]);
   });
+
+  it('gives what has not expired to the first who takes it', async () => {
+    const { keys, sessions } = store();
+    const take = (hash: string, at: number, as = 'taken') => sessions.take(hash, stamp(at), as);
+    await sessions.open(session('code-a'), []);
+    await sessions.open(session('code-b'), []);
+    expect(await take('hash of code-a', 30)).toBeUndefined();
+    expect(await take('hash of nothing', 0)).toBeUndefined();
+    const before = await keys.changes();
+    const taken = await Promise.all(['p', 'q', 'r', 's'].map((as) => take('hash of code-a', 29, as)));
+    const [mine] = taken.filter((one) => one !== undefined);
+    expect(taken.filter((one) => one !== undefined)).toHaveLength(1);
+    expect(mine).toEqual(session('code-a', { hash: mine!.hash }));
+    expect(await keys.changes()).toBeGreaterThan(before);
+    expect(await take('hash of code-a', 29, mine!.hash)).toEqual(mine);
+    expect(await all()).toEqual([mine, session('code-b')]);
+  });
 }

@@ -109,6 +109,33 @@ describeWith(['bwrap'], 'what goes on in a sandbox without its client', () => {
     for (const exec of execs) await client.execs.signal(id, exec, 'SIGKILL');
   });
 
+  it('hands a file and a folder to a browser by links that are good once', async () => {
+    const name = "ü 'x' \n.txt";
+    await client.files.write(id, `/workspace/out/${name}`, 'content');
+    const open = (url: string) => fetch(`${server.url}/api/v1/${url}`);
+    const { url } = await client.files.link(id, `/workspace/out/${name}`);
+    const answer = await open(url);
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toBe('content');
+    expect(answer.headers.get('content-disposition')).toBe(
+      'attachment; filename="download"; filename*=UTF-8\'\'%C3%BC%20%27x%27%20%0A.txt',
+    );
+    expect(answer.headers.get('content-security-policy')).toContain('sandbox');
+    expect((await open(url)).status).toBe(401);
+    const folder = await client.files.link(id, '/workspace/out');
+    const elsewhere = folder.url.replace(encodeURIComponent('/workspace/out'), encodeURIComponent('/etc'));
+    expect(elsewhere).not.toBe(folder.url);
+    expect((await open(elsewhere)).status).toBe(401);
+    const tar = await open(folder.url);
+    expect([tar.status, tar.headers.get('content-type')]).toEqual([200, 'application/x-tar']);
+    expect(Buffer.from(await tar.arrayBuffer()).includes('content')).toBe(true);
+    await expect(client.files.link(id, '/workspace/none')).rejects.toMatchObject({ code: 'not_found' });
+    const once = await client.files.link(id, '/workspace/out');
+    const all = await Promise.all(Array.from({ length: 8 }, () => open(once.url)));
+    expect(all.filter(({ status }) => status === 200)).toHaveLength(1);
+    await Promise.all(all.map((one) => one.arrayBuffer()));
+  });
+
   it('lists a large folder page by page', async () => {
     await client.exec(id, { command: 'mkdir -p many/x && cd many && touch $(seq 1 2500) x/in' });
     const all = await client.files.list(id, '/workspace/many', 2);

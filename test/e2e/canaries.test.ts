@@ -216,6 +216,50 @@ it.each(['svc', 'e2b'])('creates, accepts and rotates named keys of the form %s'
   for (const text of texts) await refused('GET', '/sandboxes', undefined, { 'x-api-key': text });
 });
 
+/** A text that opens something, with what the database has of it. */
+const opens = (secret: string) => named.push(secret, createHash('sha256').update(secret).digest('hex'));
+
+it('opens logins and downloads, and is asked for them wrongly', async () => {
+  const session = await call('POST', '/sessions', {}, admin());
+  const { token, ...shownSession } = session.body as { token: string };
+  const made = await call('POST', '/sessions/codes', {}, key());
+  const { code } = made.body as { code: string };
+  opens(token);
+  opens(code);
+  keep('sessions', shownSession);
+  const { id } = await api(server.url, key()).spawn({ metadata: { note: token, other: code } });
+  const { url } = (await call('POST', `/sandboxes/${id}/files/link`, { path: '/workspace' })).body as {
+    url: string;
+  };
+  opens(new URLSearchParams(url.split('?')[1]).get('code') ?? '');
+  expect((await api(server.url).raw(`/${url}`)).status).toBe(200);
+  await refused('GET', `/${url}`, undefined, {});
+  const exchanged = await call('POST', '/sessions/exchange', { code }, {});
+  expect(exchanged.status).toBe(201);
+  opens((exchanged.body as { token: string }).token);
+  await refused('POST', '/sessions/exchange', { code }, {});
+  for (const text of [token, code]) {
+    await refused('GET', '/sandboxes', undefined, { 'x-api-key': `${text}x` });
+    await refused('GET', `/sandboxes?cursor=${text}`, undefined, { 'x-api-key': token });
+    await refused('DELETE', `/admin/sessions/${text}`, undefined, admin());
+    await call('POST', `/sandboxes/${id}/exec`, { command: `true ${text}`, detach: true });
+  }
+  const own = { 'x-api-key': token };
+  for (const path of [
+    '/sessions/current',
+    '/admin/sessions',
+    '/usage/sandboxes',
+    `/sandboxes/${id}/usage`,
+    '/admin/usage',
+  ])
+    keep('sessions', (await call('GET', path, undefined, own)).body);
+  keep('execs', (await call('GET', `/sandboxes/${id}/execs`)).body);
+  const env = { ...server.env, SVC_SERVER: server.url, SVC_API_KEY: token };
+  keepRun('usage', await runCli(['usage', 'owners'], env));
+  keepRun('usage', await runCli(['top', '--once'], env));
+  await call('DELETE', `/sandboxes/${id}`);
+});
+
 it('keeps no secret of arguments in exec records', async () => {
   const client = api(server.url, key());
   const { id } = await client.spawn();
@@ -293,7 +337,7 @@ it('shows none of the secrets: log, diagnostics, metrics, audit, errors, argumen
   keep('log', server.log());
   expect(outputs.get('log')).toContain('"debug"');
   expect(planted.size).toBe(COUNT);
-  expect(named).toHaveLength(16);
+  expect(named).toHaveLength(24);
   const bytes = [...outputs.values()].reduce((sum, text) => sum + text.length, 0);
   const trials = COUNT + named.length;
   const counts = { trials, found: leaks().length, outputs: outputs.size, bytes };

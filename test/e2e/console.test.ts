@@ -146,6 +146,34 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
     await clean(console);
   });
 
+  it('is opened by a code once, and the code leaves the address', async () => {
+    const { code } = await client.system.loginCode();
+    const address = `${server.url}/console/login#code=${code}`;
+    const console = await open(browser, address);
+    await console.shows('Log out');
+    expect(await console.page.evaluate('location.href')).toBe(`${server.url}/console/`);
+    await clean(console);
+    await console.click('Log out');
+    await console.shows('Log in to svc');
+    const again = await open(browser, address);
+    await again.shows('The code is not valid');
+    expect(await again.page.evaluate('location.hash')).toBe('');
+  });
+
+  it('downloads a file by a link that is good once, without keeping it in the page', async () => {
+    const console = await enter();
+    await console.visit(`sandboxes/${ids[0]}?tab=files`, ids[0]!);
+    await console.shows('hello.txt');
+    const begun: { url: string; suggestedFilename: string }[] = [];
+    console.page.on('Page.downloadWillBegin', (download) => begun.push(download as (typeof begun)[0]));
+    await console.page.evaluate(`document.querySelector('[aria-label="Download hello.txt"]').click()`);
+    await until('the browser downloads it', () => begun.length === 1);
+    expect(begun[0]!.suggestedFilename).toBe('hello.txt');
+    await until('the code is used', async () => (await fetch(begun[0]!.url)).status === 401);
+    await console.shows('hello.txt');
+    await clean(console);
+  });
+
   for (const dark of [false, true])
     for (const [name, size] of [
       ['wide', WIDE],

@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import type { Identity, Session, SessionWithToken } from '../../../src/schema/session.ts';
 import { call, credentials, type Failure, get, headerText, refusals } from '../api/call.ts';
+import { go } from './router.ts';
 import { closeStream, openStream } from './stream.ts';
 
 const KEPT = 'svc.session';
@@ -38,7 +39,15 @@ export async function startSession(): Promise<void> {
     addEventListener(kind, () => {
       usedAt = Date.now();
     });
-  credentials.token = sessionStorage.getItem(KEPT) ?? (await tokenOfTabs());
+  const code = codeOfAddress();
+  if (code !== undefined) {
+    try {
+      await logInByCode(code);
+    } catch (error) {
+      return leave((error as Failure).message);
+    }
+  }
+  credentials.token ??= sessionStorage.getItem(KEPT) ?? (await tokenOfTabs());
   await refresh();
 }
 
@@ -88,6 +97,20 @@ function leave(reason?: string, mayGoOn = false): void {
     ...(reason !== undefined && { reason }),
     ...(mayGoOn && { mayGoOn }),
   };
+}
+
+/** A code of `svc console`, which leaves the address before anything else happens. */
+async function logInByCode(code: string): Promise<void> {
+  const answer = await call('POST', 'sessions/exchange', { body: { code } });
+  credentials.token = ((await answer.json()) as SessionWithToken).token;
+  go('');
+}
+
+function codeOfAddress(): string | undefined {
+  const code = new URLSearchParams(location.hash.slice(1)).get('code');
+  if (code === null) return undefined;
+  history.replaceState(null, '', location.href.replace(/#.*$/, ''));
+  return code;
 }
 
 /** Throws a `Failure`. The key is in one request and nowhere else. */

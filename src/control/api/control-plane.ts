@@ -9,7 +9,7 @@ import type { DataAccess } from './data-access.ts';
 import type { EgressPolicies } from './egress.ts';
 import type { EventViews } from './events.ts';
 import type { Execs, Logs } from './execs.ts';
-import type { Files } from './files.ts';
+import type { Downloads, Files } from './files.ts';
 import type { Images } from './images.ts';
 import type { Keys, NamedKeys } from './keys.ts';
 import type { Previews } from './previews.ts';
@@ -62,6 +62,7 @@ export interface ControlPlane {
   credentials: CredentialViews;
   sessions: Sessions;
   files: Files;
+  downloads: Downloads;
   templates: Templates;
   quotas: Quotas;
   usage: UsageViews;

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { FileAttributes, SandboxFiles } from '../../agent/io.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
-import type { ArchiveUnpacked, FileInfo, FileWritten } from '../../schema/file.ts';
+import type { ArchiveUnpacked, FileInfo, FileLink, FileWritten } from '../../schema/file.ts';
 import type { Caller } from './caller.ts';
 
 export type FileWatch = Awaited<ReturnType<NonNullable<SandboxFiles['watch']>>>;
@@ -75,6 +75,17 @@ export interface Files {
     signal: AbortSignal,
   ): Promise<void>;
   remove(id: string, path: string, recursive: boolean, caller: Caller, signal: AbortSignal): Promise<void>;
+}
+
+/** Files and folders that a browser downloads by an address. */
+export interface Downloads {
+  /** An address that is good once, for a minute, without a key. Throws as `stat` does. */
+  link(id: string, path: string, caller: Caller, signal: AbortSignal): Promise<FileLink>;
+  /** What the link is for: a folder as a tar archive. Throws `unauthorized` for a code that is not valid. */
+  open(
+    target: { id: string; path: string; code: string; request_id: string },
+    signal: AbortSignal,
+  ): Promise<{ name: string; content: Readable; isArchive: boolean; length?: number }>;
 }
 
 export type ByteRange = { first: number; last?: number } | { suffix: number };

@@ -1,5 +1,5 @@
 // Sessions of the console: a short login on a key that exists.
-import type { Session, SessionCreate, SessionWithToken } from '../../schema/session.ts';
+import type { LoginCode, Session, SessionCreate, SessionWithToken } from '../../schema/session.ts';
 import type { Caller } from './caller.ts';
 
 export interface Sessions {
@@ -8,6 +8,10 @@ export interface Sessions {
    * another, `bad_request` where owners are enforced and none is named.
    */
   open(request: SessionCreate, caller: Caller): Promise<SessionWithToken>;
+  /** A code that opens such a session once, within a minute, without the key. Throws as `open` does. */
+  code(request: SessionCreate, caller: Caller): Promise<LoginCode>;
+  /** Opens the session of a code. Throws `unauthorized` for one that is not valid. */
+  exchange(code: string): Promise<SessionWithToken>;
   /** The session by which the caller came; undefined for a key. */
   current(caller: Caller): Session | undefined;
   /** Moves the end of the caller's session to now + `console.session_idle`, at most to `ends_at`. Throws `conflict` for a key. */

@@ -96,7 +96,32 @@ export class KeyRing implements NamedKeys {
 
   /** All sessions that are stored, also ones whose time has come. */
   sessions(): SessionRecord[] {
-    return [...this.#sessions.values()];
+    return [...this.#sessions.values()].filter((session) => !isCode(session));
+  }
+
+  /** Codes that are good once. */
+  codes(): SessionRecord[] {
+    return [...this.#sessions.values()].filter(isCode);
+  }
+
+  /** Whether a credential still holds by which something was opened at this time: a session, a named key, or a configured one. */
+  holds(credential: string, since: string): boolean {
+    const now = this.#deps.clock.now();
+    const session = this.#sessions.get(credential);
+    if (credential.startsWith('ses-'))
+      return (
+        session !== undefined &&
+        msOf(session.expires_at) > now &&
+        this.holds(session.parent, session.created_at)
+      );
+    if (!credential.startsWith('key-')) return true;
+    const key = this.#records.get(credential);
+    return (
+      key !== undefined &&
+      key.revoked_at === undefined &&
+      (key.rotated_at ?? '') <= since &&
+      msOf(key.expires_at) > now
+    );
   }
 
   session(id: string): SessionRecord | undefined {
@@ -197,7 +222,7 @@ export class KeyRing implements NamedKeys {
         this.#entries.set(previous_hash, entryOf(record, previous_until));
       this.#entries.set(hash, entryOf(record));
     }
-    for (const session of this.#sessions.values()) this.#addSession(session);
+    for (const session of this.sessions()) this.#addSession(session);
     for (const id of this.#uses.keys()) if (!this.#records.has(id)) this.#uses.delete(id);
     const now = this.#deps.clock.now();
     this.#nextEnd = Number.POSITIVE_INFINITY;
@@ -229,6 +254,8 @@ export class KeyRing implements NamedKeys {
     return isPrevious && !isExpired ? 'replaced' : 'expired';
   }
 }
+
+const isCode = ({ id }: SessionRecord) => id.startsWith('code-');
 
 function entryOf(record: KeyRecord, previous_until?: string): Entry {
   const { id, name, owner_id, scopes, expires_at } = record;

@@ -9,6 +9,7 @@ import type { Clock, Ids, Random } from '../../domain/ports.ts';
 import type { Config } from '../../schema/config.ts';
 import type { KeyScope } from '../../schema/key.ts';
 import {
+  type LoginCode,
   SESSION_PREFIX,
   type Session,
   type SessionCreate,
@@ -16,14 +17,18 @@ import {
 } from '../../schema/session.ts';
 import type { SessionRecord, SessionStore } from '../../store/seam/sessions.ts';
 import type { Caller } from '../api/caller.ts';
+import type { CodeRights, OneTimeCodes } from '../api/codes.ts';
 import type { Sessions } from '../api/sessions.ts';
 import type { KeyRing } from './key-ring.ts';
 
 const TOKEN_BYTES = 32;
+/** The purpose of codes. */
+const LOGIN = 'login';
 
 export interface SessionsDeps {
   sessions: SessionStore;
   ring: KeyRing;
+  codes: OneTimeCodes;
   ids: Pick<Ids, 'session'>;
   random: Random;
   clock: Clock;
@@ -46,13 +51,11 @@ export function sessionViews(deps: SessionsDeps): Sessions {
       remedy: 'Send the token of a session in the header X-API-Key.',
     });
   };
-  const end = async (session: SessionRecord) => {
-    await sessions.end([session.id]);
-    ring.dropSessions([session.id]);
-    return viewOf(session);
-  };
+  const end = (session: SessionRecord) => ended(deps, session);
   return {
-    open: (request, caller) => open(deps, request, caller),
+    open: (request, caller) => open(deps, rightsOf(deps, request, caller)),
+    code: (request, caller): Promise<LoginCode> => deps.codes.issue(LOGIN, rightsOf(deps, request, caller)),
+    exchange: async (code) => open(deps, await deps.codes.take(LOGIN, code)),
     current: (caller) => {
       const session = own(caller);
       return session && viewOf(session);
@@ -81,19 +84,28 @@ export function sessionViews(deps: SessionsDeps): Sessions {
   };
 }
 
-async function open(deps: SessionsDeps, request: SessionCreate, caller: Caller): Promise<SessionWithToken> {
+async function ended({ sessions, ring }: SessionsDeps, session: SessionRecord): Promise<Session> {
+  await sessions.end([session.id]);
+  ring.dropSessions([session.id]);
+  return viewOf(session);
+}
+
+async function open(
+  deps: SessionsDeps,
+  { parent, actor, owner_id, scopes }: CodeRights,
+): Promise<SessionWithToken> {
   const { sessions, ring, clock, config, ids, random } = deps;
   const { session_idle, session_max } = config.current().console;
-  const rights = rightsOf(deps, request, caller);
   const token = SESSION_PREFIX + random.bytes(TOKEN_BYTES).toString('base64url');
   const now = clock.now();
   const ends = now + parseDuration(session_max, 'console.session_max');
   const expires = Math.min(ends, now + parseDuration(session_idle, 'console.session_idle'));
-  const session: SessionRecord = Object.assign(rights, {
+  const session: SessionRecord = Object.assign(owner_id === undefined ? {} : { owner_id }, {
+    parent,
+    actor,
+    scopes,
     id: ids.session(),
     hash: keyHash(token),
-    parent: caller.credential,
-    actor: caller.actor,
     created_at: new Date(now).toISOString(),
     expires_at: new Date(expires).toISOString(),
     ends_at: new Date(ends).toISOString(),
@@ -106,17 +118,14 @@ async function open(deps: SessionsDeps, request: SessionCreate, caller: Caller):
 }
 
 /** No more than the key has. A session of one owner never administers. */
-function rightsOf(
-  { ring, config }: SessionsDeps,
-  request: SessionCreate,
-  caller: Caller,
-): Pick<SessionRecord, 'owner_id' | 'scopes'> {
+function rightsOf({ ring, config }: SessionsDeps, request: SessionCreate, caller: Caller): CodeRights {
   const { enabled, enforce_owner } = config.current().auth;
   if (!enabled || caller.role === 'anonymous')
     throw new ServiceError('conflict', 'A login needs a key, and the call has none.', {
       remedy: enabled
         ? 'Send a key in the header X-API-Key.'
         : 'Authentication is off: call without a session.',
+      ...(!enabled && { details: { reason: 'authentication_off' } }),
     });
   if (ring.session(caller.credential))
     throw new ServiceError('forbidden', 'A session cannot open another session.', {
@@ -133,8 +142,9 @@ function rightsOf(
     });
   const scopes: readonly KeyScope[] =
     ring.scopesOf(caller.credential) ?? (caller.role === 'admin' ? ['admin'] : ['use']);
-  if (asked === undefined) return { scopes };
-  return { owner_id: asked, scopes: scopes.includes('admin') ? ['use'] : scopes };
+  const { credential: parent, actor } = caller;
+  if (asked === undefined) return { parent, actor, scopes };
+  return { parent, actor, owner_id: asked, scopes: scopes.includes('admin') ? ['use'] : scopes };
 }
 
 /** Ended sessions, and the ones that would end first where there are too many. */

@@ -4,6 +4,7 @@ import { archiveRoutes } from './archive.ts';
 import { auditRoutes } from './audit.ts';
 import { codeRoutes } from './code.ts';
 import { credentialRoutes } from './credentials.ts';
+import { downloadRoutes } from './downloads.ts';
 import { egressRoutes } from './egress.ts';
 import { eventRoutes } from './events.ts';
 import { execRoutes } from './exec.ts';
@@ -31,6 +32,7 @@ export const ROUTES: readonly Route[] = [
   ...previewRoutes,
   ...egressRoutes,
   ...archiveRoutes,
+  ...downloadRoutes,
   ...fileContentRoutes,
   ...fileRoutes,
   ...templateRoutes,

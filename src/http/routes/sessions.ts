@@ -1,6 +1,14 @@
 // Sessions of the console (docs/console.md#login).
 import { Type } from 'typebox';
-import { Identity, Session, SessionCreate, SessionList, SessionWithToken } from '../../schema/session.ts';
+import {
+  Identity,
+  LoginCode,
+  LoginExchange,
+  Session,
+  SessionCreate,
+  SessionList,
+  SessionWithToken,
+} from '../../schema/session.ts';
 import { Answer } from '../answer.ts';
 import { defineRoute, type Route } from '../route.ts';
 
@@ -22,6 +30,35 @@ export const sessionRoutes: Route[] = [
     example: {},
     handler: async ({ body, caller }, { sessions }) =>
       new Answer(await sessions.open(body, caller), { headers: NO_STORE }),
+  }),
+  defineRoute({
+    ...own,
+    id: 'createLoginCode',
+    summary: 'Create a code that opens a session of the console once',
+    description:
+      'Within a minute, by POST /sessions/exchange, which needs no key. The session is the one that POST /sessions would open.',
+    body: SessionCreate,
+    bodyOptional: true,
+    success: { status: 201, description: 'The code.', schema: LoginCode },
+    errors: ['conflict', 'unavailable', 'resource_limit'],
+    example: {},
+    handler: async ({ body, caller }, { sessions }) =>
+      new Answer(await sessions.code(body, caller), { headers: NO_STORE }),
+  }),
+  defineRoute({
+    id: 'exchangeLoginCode',
+    tag: 'system',
+    auth: 'none',
+    summary: 'Open a session of the console by a code',
+    body: LoginExchange,
+    success: { status: 201, description: 'The session.', schema: SessionWithToken },
+    errors: ['unauthorized', 'unavailable', 'resource_limit'],
+    example: { code: 'svcc_…' },
+    handler: async ({ body, about }, { sessions }) => {
+      const session = await sessions.exchange(body.code);
+      about(session.id);
+      return new Answer(session, { headers: NO_STORE });
+    },
   }),
   defineRoute({
     ...own,

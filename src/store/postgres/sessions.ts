@@ -23,6 +23,12 @@ const RENEW: Statement = {
     ${CHANGED} WHERE EXISTS (SELECT 1 FROM renewed) RETURNING 1`,
 };
 const END: Statement = { name: 'session-end', text: `WITH ended AS (${REMOVED}) ${CHANGED}` };
+const TAKE: Statement = {
+  name: 'session-take',
+  text: `WITH taken AS (UPDATE sessions SET hash = $3 WHERE hash IN ($1, $3) AND expires_at > $2 RETURNING ${COLUMNS}),
+      changed AS (${CHANGED} WHERE EXISTS (SELECT 1 FROM taken) RETURNING 1)
+    SELECT ${COLUMNS} FROM taken, changed`,
+};
 
 export function sessionStore(work: Work): SessionStore {
   return {
@@ -30,6 +36,8 @@ export function sessionStore(work: Work): SessionStore {
       const values = [encodeJson(ended), encodeJson(toSessionRow(session))];
       await work.write({ ...OPEN, values });
     },
+    take: async (hash, now, as) =>
+      (await work.write<SessionRow>({ ...TAKE, values: [hash, now, as] })).map(fromSessionRow)[0],
     renew: async (id, expires_at) => (await work.write({ ...RENEW, values: [id, expires_at] })).length > 0,
     end: async (ids) => void (await work.write({ ...END, values: [encodeJson(ids)] })),
     all: async () => (await work.read<SessionRow>(ALL)).map(fromSessionRow),

@@ -27,6 +27,11 @@ export interface SessionStore {
   renew(id: string, expires_at: string): Promise<boolean>;
   /** Removes sessions. Ids that do not exist are skipped. */
   end(ids: readonly string[]): Promise<void>;
+  /**
+   * Gives the session with this hash that has not expired at `now` the hash `as`, which nobody else knows, and returns it: of several
+   * callers one gets it. A repetition with the same `as` gets it again.
+   */
+  take(hash: string, now: string, as: string): Promise<SessionRecord | undefined>;
   /** All sessions, in no order. */
   all(): Promise<SessionRecord[]>;
 }

@@ -79,7 +79,7 @@ export const METHODS: { readonly [P in Part]: { readonly [M in keyof Tables[P]]:
     all: 'here',
     changes: 'here',
   },
-  sessions: { open: 'add', renew: 'change', end: 'change', all: 'here' },
+  sessions: { open: 'add', renew: 'change', end: 'change', take: 'change', all: 'here' },
   secrets: { put: 'add', add: 'add', remove: 'change', list: 'here' },
   warm: {
     reserve: 'add',

@@ -14,6 +14,9 @@ export function sessionStore(db: Database, work: Executor): SessionStore {
   );
   const renew = db.prepare<[string, string]>('UPDATE sessions SET expires_at = ? WHERE id = ?');
   const remove = db.prepare<[string]>('DELETE FROM sessions WHERE id = ?');
+  const take = db.prepare<[string, string, string, string], SessionRow>(
+    `UPDATE sessions SET hash = ? WHERE hash IN (?, ?) AND expires_at > ? RETURNING ${COLUMNS}`,
+  );
   const changed = db.prepare('UPDATE key_changes SET changes = changes + 1');
   const opening = db.transaction((session: SessionRecord, ended: readonly string[]) => {
     for (const id of ended) remove.run(id);
@@ -29,7 +32,13 @@ export function sessionStore(db: Database, work: Executor): SessionStore {
     for (const id of ids) remove.run(id);
     changed.run();
   });
+  const taking = db.transaction((hash: string, now: string, as: string) => {
+    const [row] = take.all(as, hash, as, now);
+    if (row) changed.run();
+    return row && fromSessionRow(row);
+  });
   return {
+    take: (hash, now, as) => work.settle(() => taking.immediate(hash, now, as)),
     open: (session, ended) => work.grow(() => opening.immediate(session, ended)),
     renew: (id, expires_at) => work.settle(() => renewing.immediate(id, expires_at)),
     end: (ids) => work.settle(() => ending.immediate(ids)),

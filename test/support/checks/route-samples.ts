@@ -2,10 +2,10 @@
 import { PATHS, type RouteId } from '../../../src/http/paths.ts';
 
 /**
- * `open`: no key. `keyed`: an API key. `owned`: and an owner, while owners are enforced. `admin`: an admin key. `worker`: a
+ * `open`: no key. `coded`: a code in the request, which the sample makes up. `keyed`: an API key. `owned`: and an owner, while owners are enforced. `admin`: an admin key. `worker`: a
  * credential of the worker `w`.
  */
-export type RouteKind = 'open' | 'keyed' | 'owned' | 'admin' | 'worker';
+export type RouteKind = 'open' | 'coded' | 'keyed' | 'owned' | 'admin' | 'worker';
 
 export interface RouteSample {
   kind: RouteKind;
@@ -54,6 +54,8 @@ export const SAMPLES: Record<RouteId, RouteSample> = {
   listFiles: { kind: 'owned' },
   statFile: { kind: 'owned', query: '?path=/f' },
   globFiles: { kind: 'owned', query: '?pattern=/*' },
+  linkFile: { kind: 'owned', body: { path: '/f' } },
+  downloadFile: { kind: 'coded', query: '?path=/f&code=x' },
   moveFile: { kind: 'owned', body: { old_path: '/f', new_path: '/g' } },
   chmodFile: { kind: 'owned', body: { path: '/f', mode: '644' } },
   makeDirectory: { kind: 'owned', body: { path: '/d' } },
@@ -122,6 +124,8 @@ export const SAMPLES: Record<RouteId, RouteSample> = {
   rotateKey: { kind: 'admin', body: {} },
   revokeKey: { kind: 'admin' },
   createSession: { kind: 'keyed', body: {} },
+  createLoginCode: { kind: 'keyed', body: {} },
+  exchangeLoginCode: { kind: 'coded', body: { code: 'x' } },
   currentIdentity: { kind: 'keyed' },
   renewSession: { kind: 'keyed' },
   endSession: { kind: 'keyed' },

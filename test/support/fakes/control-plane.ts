@@ -245,6 +245,16 @@ export function fakeControlPlane({
         return logLines(signal);
       },
     },
+    downloads: {
+      async link(id, path, caller) {
+        note('downloads.link', caller, id, path);
+        return { url: `sandboxes/${id}/files/download?code=c`, expires_at: STAMP };
+      },
+      async open(target) {
+        note('downloads.open', undefined, target);
+        throw new ServiceError('unauthorized', 'The code is not valid: it is good once, for a minute.');
+      },
+    },
     files: {
       async watch(id, path, options, caller) {
         note('files.watch', caller, id, path, options);

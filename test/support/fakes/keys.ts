@@ -1,6 +1,7 @@
 // Named keys of the fake control plane: the real ones over the memory store. Time passes only when a test says so.
 import type { Caller } from '../../../src/control/api/caller.ts';
 import type { ControlPlane } from '../../../src/control/api/control-plane.ts';
+import { Codes } from '../../../src/control/keys/codes.ts';
 import { KeyRing } from '../../../src/control/keys/key-ring.ts';
 import { keyViews } from '../../../src/control/keys/keys.ts';
 import { sessionViews } from '../../../src/control/keys/sessions.ts';
@@ -18,8 +19,10 @@ export function fakeKeys(note: Note, clock: Clock): Pick<ControlPlane, 'keys' | 
   const sessions = memorySessions(keys.changed);
   const ring = new KeyRing({ keys, sessions, clock, logger: silentLogger });
   const views = keyViews({ keys, ring, ids: fakeIds(), random: realRandom(), clock });
+  const shared = { sessions, ring, clock, ids: fakeIds(), random: realRandom() };
   const logins = sessionViews({
-    ...{ sessions, ring, clock, ids: fakeIds(), random: realRandom() },
+    ...shared,
+    codes: new Codes({ ...shared, key: '00' }),
     config: fixedConfig(testConfig({ auth: { enabled: true } })),
   });
   return {
@@ -29,6 +32,14 @@ export function fakeKeys(note: Note, clock: Clock): Pick<ControlPlane, 'keys' | 
       open: async (request, caller) => {
         note('sessions.open', caller, request);
         return logins.open(request, caller);
+      },
+      code: async (request, caller) => {
+        note('sessions.code', caller, request);
+        return logins.code(request, caller);
+      },
+      exchange: async (code) => {
+        note('sessions.exchange', undefined);
+        return logins.exchange(code);
       },
       current: (caller) => {
         note('sessions.current', caller);

@@ -22,6 +22,15 @@ export function memorySessions(changed: () => void): SessionStore {
       for (const id of ids) sessions.delete(id);
       changed();
     },
+    take: async (hash, now, as) => {
+      const found = [...sessions.values()].find(
+        (one) => [hash, as].includes(one.hash) && one.expires_at > now,
+      );
+      if (!found) return undefined;
+      sessions.set(found.id, { ...found, hash: as });
+      changed();
+      return { ...found, hash: as };
+    },
     all: async () => copy([...sessions.values()]),
   };
 }

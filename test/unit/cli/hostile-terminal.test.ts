@@ -39,6 +39,7 @@ const idOf = (file: string) => file.slice(0, -'.ts'.length).replaceAll('/', ':')
 /** What each command that calls a server is given. */
 const ARGUMENTS: Record<string, string[]> = {
   audit: [],
+  console: ['--no-open'],
   'egress:check': ['sb', 'example.com:443'],
   'egress:credential:list': [],
   'egress:credential:remove': [HOSTILE],

@@ -16,7 +16,15 @@ const CODES: string[] = API.components.schemas.Error.properties.code.enum;
 
 const QUOTA_CALLS = ['ListQuotas', 'QuotaSummary', 'GetQuota', 'PutQuota', 'DeleteQuota', 'QuotaUsage'];
 const SESSION_CALLS = [
-  ...['createSession', 'currentIdentity', 'renewSession', 'endSession', 'listSessions', 'revokeSession'],
+  ...[
+    'createSession',
+    'exchangeLoginCode',
+    'currentIdentity',
+    'renewSession',
+    'endSession',
+    'listSessions',
+    'revokeSession',
+  ],
 ];
 /** Routes that no client calls, with the reason. */
 const NEITHER: Record<string, string> = {
@@ -27,11 +35,15 @@ const NEITHER: Record<string, string> = {
   adminGetWorker: 'getWorker accepts the admin key',
   workerHeartbeat: 'workers call it',
   renewLease: 'workers call it',
+  downloadFile: 'browsers open it',
   ...Object.fromEntries(SESSION_CALLS.map((name) => [name, 'the console calls it'])),
   openapiJson: 'for tools',
   openapiYaml: 'for tools',
 };
-const NOT_IN_PYTHON: Record<string, string> = { execSocket: 'needs a WebSocket, which httpx does not have' };
+const NOT_IN_PYTHON: Record<string, string> = {
+  createLoginCode: 'svc console calls it',
+  execSocket: 'needs a WebSocket, which httpx does not have',
+};
 
 const textOf = (folder: string, extension: string) =>
   readdirSync(join(packageRoot, folder))

@@ -806,6 +806,18 @@ class FileInfo(TypedDict):
     symlink_target: NotRequired[str]
 
 
+class FileLink(TypedDict):
+    # Relative to the address of the API, which ends in /api/v1/. It holds a code, which is a secret.
+    url: str
+    # When the link expires.
+    expires_at: str
+
+
+class FileLinkRequest(TypedDict):
+    # Absolute path of a file or folder inside the sandbox.
+    path: str
+
+
 class FileMkdirRequest(TypedDict):
     # Absolute path inside the sandbox.
     path: str
@@ -1499,6 +1511,18 @@ class LiveUsage(TypedDict):
 
 class LogLine(TypedDict):
     line: str
+
+
+class LoginCode(TypedDict):
+    # Good once. It cannot be shown again.
+    code: str
+    # When the code ends.
+    expires_at: str
+
+
+class LoginExchange(TypedDict):
+    # As it was given.
+    code: str
 
 
 class MetricsProcess(TypedDict):
@@ -2353,6 +2377,13 @@ class GetArchiveQuery(TypedDict):
 class PutArchiveQuery(TypedDict):
     # Absolute path inside the sandbox.
     path: str
+
+
+class DownloadFileQuery(TypedDict):
+    # Absolute path inside the sandbox.
+    path: str
+    # As the link has it.
+    code: str
 
 
 class PutFileQuery(TypedDict):

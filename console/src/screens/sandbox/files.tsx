@@ -1,12 +1,11 @@
 // The files of a sandbox: one folder at a time, text that can be read and changed, downloads and uploads.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { FileInfo } from '../../../../src/schema/file.ts';
-import { call, json } from '../../api/call.ts';
+import type { FileInfo, FileLink } from '../../../../src/schema/file.ts';
+import { addressOf, call, json } from '../../api/call.ts';
 import { place, setQuery } from '../../app/router.ts';
 import { Dialog, type DialogProps } from '../../parts/dialog.tsx';
 import { Failed, Show, useGet } from '../../parts/load.tsx';
-import { save } from '../../parts/save.ts';
 import { type Column, Table } from '../../parts/table.tsx';
 import { shown, sizeText, Time } from '../../parts/text.tsx';
 import { FileView } from './file-view.tsx';
@@ -49,7 +48,7 @@ export function Files({ id }: TabProps): JSX.Element {
   const columns = columnsOf({
     enter: (folder) => setQuery({ path: folder }),
     open: (file) => setQuery({ file }),
-    download: (file) => void tried(() => download(id, file)),
+    download: (file) => void tried(() => download(id, file.path)),
     change: (file) => setDialog(rename(id, file, loaded.again)),
     remove: (file) => setDialog(removal(id, file, loaded.again)),
   });
@@ -61,7 +60,7 @@ export function Files({ id }: TabProps): JSX.Element {
         <button type="button" onClick={() => setDialog(newFolder(id, path, loaded.again))}>
           New folder
         </button>
-        <button type="button" onClick={() => void tried(() => downloadFolder(id, path))}>
+        <button type="button" onClick={() => void tried(() => download(id, path))}>
           Download folder
         </button>
         <label class="button">
@@ -182,17 +181,13 @@ function columnsOf({ enter, open, download, change, remove }: Actions): readonly
   ];
 }
 
-async function download(id: string, { path, name }: FileInfo): Promise<void> {
-  const answer = await call('GET', `sandboxes/${id}/files`, {
-    query: { path },
-    headers: { Accept: 'application/octet-stream' },
-  });
-  save(name, await answer.blob());
-}
-
-async function downloadFolder(id: string, path: string): Promise<void> {
-  const answer = await call('GET', `sandboxes/${id}/archive`, { query: { path } });
-  save(`${path.split('/').pop() || 'files'}.tar`, await answer.blob());
+/** The browser fetches a file or folder by a link that is good once: nothing of it is kept in the memory of the page. */
+async function download(id: string, path: string): Promise<void> {
+  const { url } = await json<FileLink>('POST', `sandboxes/${id}/files/link`, { body: { path } });
+  const anchor = document.createElement('a');
+  anchor.href = new URL(url, addressOf('')).href;
+  anchor.download = '';
+  anchor.click();
 }
 
 function newFolder(id: string, path: string, again: () => void): Omit<DialogProps, 'onClose'> {

@@ -71,6 +71,19 @@ class AsyncSandboxFiles:
             call_timeout=call_timeout,
         )
 
+    async def link(
+        self,
+        path: str,
+        *,
+        call_timeout: Optional[float] = None,
+    ) -> m.FileLink:
+        """A link that downloads a file or folder once, within a minute, without a key; relative to the address of the API."""
+        return await self._part.link(
+            self._id,
+            path,
+            call_timeout=call_timeout,
+        )
+
     async def stat(
         self,
         path: str,

@@ -50,6 +50,11 @@ class AsyncFiles(AsyncPart):
         )
         return cast(m.FileWritten, answer)
 
+    async def link(self, id: str, path: str, *, call_timeout: Optional[float] = None) -> m.FileLink:
+        """A link that downloads a file or folder once, within a minute, without a key; relative to the address of the API."""
+        body = {"path": absolute(path)}
+        return cast(m.FileLink, await self._call("linkFile", {"id": id}, body=body, call_timeout=call_timeout))
+
     async def stat(self, id: str, path: str, *, call_timeout: Optional[float] = None) -> m.FileInfo:
         query = {"path": absolute(path)}
         return cast(m.FileInfo, await self._call("statFile", {"id": id}, query=query, call_timeout=call_timeout))

@@ -72,6 +72,19 @@ class SandboxFiles:
             call_timeout=call_timeout,
         )
 
+    def link(
+        self,
+        path: str,
+        *,
+        call_timeout: Optional[float] = None,
+    ) -> m.FileLink:
+        """A link that downloads a file or folder once, within a minute, without a key; relative to the address of the API."""
+        return self._part.link(
+            self._id,
+            path,
+            call_timeout=call_timeout,
+        )
+
     def stat(
         self,
         path: str,

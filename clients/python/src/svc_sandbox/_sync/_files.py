@@ -51,6 +51,11 @@ class Files(Part):
         )
         return cast(m.FileWritten, answer)
 
+    def link(self, id: str, path: str, *, call_timeout: Optional[float] = None) -> m.FileLink:
+        """A link that downloads a file or folder once, within a minute, without a key; relative to the address of the API."""
+        body = {"path": absolute(path)}
+        return cast(m.FileLink, self._call("linkFile", {"id": id}, body=body, call_timeout=call_timeout))
+
     def stat(self, id: str, path: str, *, call_timeout: Optional[float] = None) -> m.FileInfo:
         query = {"path": absolute(path)}
         return cast(m.FileInfo, self._call("statFile", {"id": id}, query=query, call_timeout=call_timeout))
