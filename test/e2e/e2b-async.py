@@ -10,6 +10,7 @@ from e2b import (
     CommandExitException,
     FileNotFoundException,
     InvalidArgumentException,
+    NotFoundException,
     PtySize,
     SandboxException,
     SandboxNotFoundException,
@@ -59,6 +60,13 @@ async def processes(sandbox):
     await sandbox.commands.close_stdin(cat.pid)
     assert (await cat.wait()).stdout == "hello\n"
     assert (await again.wait()).stdout == "hello\n"
+    fed = await sandbox.commands.run("cat", background=True, stdin=True, timeout=0)
+    async with sandbox.commands.stream_input(fed.pid) as handle:
+        for each in range(3):
+            await handle.send(f"{each}\n")
+    await sandbox.commands.close_stdin(fed.pid)
+    assert (await fed.wait()).stdout == "0\n1\n2\n"
+    await fails(NotFoundException, lambda: sandbox.commands.stream_input(999999).close())
     sleeping = await sandbox.commands.run("exec sleep 100", background=True)
     assert await sandbox.commands.kill(sleeping.pid)
     assert not await sandbox.commands.kill(sleeping.pid)
@@ -138,6 +146,11 @@ async def main():
     held("links")
     assert (await sandbox.get_metrics())[0].cpu_count == 1
     held("metrics")
+    narrow = await Sandbox.create(network={"deny_out": ["0.0.0.0/0"], "allow_out": ["192.0.2.1"]})
+    await narrow.update_network({"deny_out": ["192.0.2.0/24"]})
+    await narrow.kill()
+    await fails(SandboxException, lambda: sandbox.update_network({"deny_out": ["192.0.2.1"]}))
+    held("networks")
     await fails(SandboxException, lambda: Sandbox.create("no-such"))
     assert "not supported" in str(await fails(SandboxException, sandbox.pause))
     held("refusals")

@@ -38,6 +38,7 @@ describeWith(['e2b-python', 'bwrap'], 'Python programs for E2B', () => {
     'watches',
     'links',
     'metrics',
+    'networks',
     'refusals',
     'ends',
   ];

@@ -7,6 +7,7 @@ from e2b import (
     CommandExitException,
     FileNotFoundException,
     InvalidArgumentException,
+    NotFoundException,
     PtySize,
     Sandbox,
     SandboxException,
@@ -53,6 +54,11 @@ sandbox.commands.send_stdin(cat.pid, "hello\n")
 sandbox.commands.close_stdin(cat.pid)
 assert cat.wait().stdout == "hello\n"
 assert again.wait().stdout == "hello\n"
+fed = sandbox.commands.run("cat", background=True, stdin=True, timeout=0)
+sandbox.commands.stream_input(fed.pid, (f"{each}\n" for each in range(3)))
+sandbox.commands.close_stdin(fed.pid)
+assert fed.wait().stdout == "0\n1\n2\n"
+fails(NotFoundException, lambda: sandbox.commands.stream_input(999999, ["x"]))
 sleeping = sandbox.commands.run("exec sleep 100", background=True)
 assert sandbox.commands.kill(sleeping.pid) and not sandbox.commands.kill(sleeping.pid)
 held("processes")
@@ -119,6 +125,12 @@ held("links")
 
 assert sandbox.get_metrics()[0].cpu_count == 1
 held("metrics")
+
+narrow = Sandbox.create(network={"deny_out": ["0.0.0.0/0"], "allow_out": ["192.0.2.1"]})
+narrow.update_network({"deny_out": ["192.0.2.0/24"]})
+narrow.kill()
+fails(SandboxException, lambda: sandbox.update_network({"deny_out": ["192.0.2.1"]}))
+held("networks")
 
 fails(SandboxException, lambda: Sandbox.create("no-such"))
 assert "not supported" in str(fails(SandboxException, sandbox.pause))

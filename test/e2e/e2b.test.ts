@@ -3,6 +3,7 @@
 import { Sandbox, type SandboxOpts, Template } from 'e2b';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eachRuntime, inContainers, onWorkers, type Runtime } from '../support/hosts/matrix.ts';
+import { api } from '../support/servers/api.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 /** For a machine that is busy. */
@@ -304,6 +305,18 @@ const programs = ({ env, ordinaryUser, onWorker, runner }: Runtime) => {
     expect(sample?.memUsed).toBeGreaterThan(0);
     const before = { start: new Date(0), end: new Date(1000) };
     expect(await sandbox.getMetrics(before)).toEqual([]);
+  });
+
+  it('changes where a sandbox with a policy may connect', async () => {
+    if (!isHostView || onWorker || ordinaryUser) return;
+    const network = { denyOut: ['0.0.0.0/0'], allowOut: ['192.0.2.1'] };
+    const narrow = await Sandbox.create({ ...options, network });
+    await narrow.updateNetwork({ denyOut: ['192.0.2.0/24'] });
+    const { body } = await api(server.url).call('GET', `/sandboxes/${narrow.sandboxId}/egress`);
+    const rules = JSON.stringify(body);
+    expect([rules.includes('192.0.2.0/24'), rules.includes('192.0.2.1')]).toEqual([true, false]);
+    await narrow.kill();
+    expect((await failure(sandbox.updateNetwork({})))?.message).toContain('409');
   });
 
   it('ends calls of a sandbox that is killed, and says so', async () => {

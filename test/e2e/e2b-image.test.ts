@@ -1,0 +1,57 @@
+// Programs for E2B in containers of the image that deploy/e2b-image.sh makes. Only with its path in SVC_TEST_E2B_IMAGE, as making it
+// takes minutes and needs Debian's mirrors.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sharedEngine } from '../support/hosts/shared-engine.ts';
+import { describeWith } from '../support/requires.ts';
+import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+
+const run = promisify(execFile);
+const file = process.env.SVC_TEST_E2B_IMAGE ?? '';
+const NAME = 'svc-e2b';
+/** A kernel starts, and large packages are loaded, on a machine that is busy. */
+const LATER = { timeout: 300_000 };
+
+if (existsSync(file))
+  describeWith(['root', 'docker', 'e2b-python'], 'the image for programs for E2B', () => {
+    let server: TestServer;
+
+    beforeAll(async () => {
+      const { socket } = await sharedEngine();
+      const changes = ['-c', 'USER user', '-c', 'WORKDIR /home/user'];
+      await run('docker', ['-H', `unix://${socket}`, 'import', ...changes, file, NAME]);
+      server = await startServer({
+        env: {
+          SVC_PROVIDERS_DEFAULT: 'container',
+          SVC_PROVIDERS_CONTAINER_ENABLED: 'true',
+          SVC_PROVIDERS_CONTAINER_SOCKET: socket,
+          SVC_DEFAULTS_IMAGE: NAME,
+        },
+      });
+    }, 900_000);
+    afterAll(async () => {
+      await server.stop();
+      removeHome(server.home);
+    });
+
+    const lines = async (name: string) => {
+      const python = join(packageRoot, '.cache/e2b-python/bin/python');
+      const address = { E2B_API_URL: server.url, E2B_SANDBOX_URL: server.url, E2B_API_KEY: 'e2b_0' };
+      const env = { PATH: process.env.PATH, NO_PROXY: '127.0.0.1,localhost', ...address };
+      const { stdout } = await run(python, [join(packageRoot, 'test/e2e', name)], { env });
+      return stdout.trim().split('\n');
+    };
+
+    it('runs commands, terminals, files and git of both SDKs for Python', LATER, async () => {
+      for (const name of ['e2b-sync.py', 'e2b-async.py'])
+        expect((await lines(name)).at(-1)).toBe('held ends');
+    });
+
+    it('has the code interpreter', LATER, async () => {
+      expect((await lines('e2b-code.py')).at(-1)).toBe('async interrupts');
+    });
+  });
+else it.skip('the image for programs for E2B (SVC_TEST_E2B_IMAGE is not set)', () => {});
