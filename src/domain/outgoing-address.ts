@@ -1,7 +1,7 @@
 // Which addresses a request to a configured URL may reach (docs/design/reliability.md#outgoing-requests). Private
 // networks are where backends live and are allowed; what answers for this machine, its link or its cloud's metadata is
 // not, in whichever spelling.
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, SocketAddress } from 'node:net';
 import { addressGroups } from './address.ts';
 import { isLoopbackHost } from './loopback.ts';
 
@@ -86,9 +86,10 @@ export function addressFault(
   if (version === 0) return 'no address';
   const carried = version === 6 ? carriedAddress(bare) : undefined;
   if (carried !== undefined) return addressFault(carried, loopbackAllowed, privateAllowed);
-  const family = version === 6 ? 'ipv6' : 'ipv4';
-  const fault = LISTS.find(([, list]) => list.check(bare, family))?.[0];
-  if (fault === undefined && !privateAllowed && NOT_PUBLIC.check(bare, family)) return 'a private address';
+  // Parsed once for all lists.
+  const parsed = new SocketAddress({ address: bare, family: version === 6 ? 'ipv6' : 'ipv4' });
+  const fault = LISTS.find(([, list]) => list.check(parsed))?.[0];
+  if (fault === undefined && !privateAllowed && NOT_PUBLIC.check(parsed)) return 'a private address';
   return fault === 'a loopback address' && loopbackAllowed ? undefined : fault;
 }
 

@@ -41,6 +41,9 @@ export interface PassageDeps {
   failed(passage: Passage): void;
 }
 
+/** One for all: a new one would note the stack of each connection that ends. */
+const GONE = new EgressRefusal('unreachable');
+
 export class Passage {
   ask: Ask;
   /** Status of the answer, for plain HTTP. */
@@ -77,7 +80,7 @@ export class Passage {
     if (client.destroyed) this.#gone();
   }
 
-  readonly #gone = () => this.over.abort(new EgressRefusal('unreachable'));
+  readonly #gone = () => this.over.abort(GONE);
 
   get verdict() {
     return this.#verdict;
