@@ -12,6 +12,7 @@ import { type ConsolePage, NARROW, openConsole, WIDE } from '../support/servers/
 import { startPrefixProxy } from '../support/servers/prefix-proxy.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
+import { consoleBars } from './console-bars.suite.ts';
 
 const API_KEY = 'api-key-0123456789abcdef0123456789abcdef';
 const ADMIN_KEY = 'admin-key-0123456789abcdef0123456789abcdef';
@@ -48,6 +49,7 @@ const SCREENS = [
   ['../docs', 'API explorer', 'explorer'],
   ['no-such-screen', 'No such screen', 'not-found'],
 ] as const;
+const MOST_PICTURE_BYTES = 120 * 1024;
 /** Of Input.dispatchKeyEvent. */
 const CONTROL = 2;
 /** How many times slower than this machine. */
@@ -120,7 +122,16 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
   };
   const picture = async ({ page }: ConsolePage, name: string) => {
     const folder = process.env.SVC_TEST_PICTURES;
-    if (folder) writeFileSync(join(folder, `console-${name}.png`), await page.screenshot());
+    if (!folder) return;
+    for (let height = WIDE.height; ; height -= 100) {
+      const clip = { x: 0, y: 0, width: WIDE.width, height, scale: 1 };
+      const { data } = await page.give('Page.captureScreenshot', { format: 'png', clip });
+      const image = Buffer.from(String(data), 'base64');
+      // Full pages of text are cut below.
+      if (image.length > MOST_PICTURE_BYTES && height > 400) continue;
+      writeFileSync(join(folder, `console-${name}.png`), image);
+      return;
+    }
   };
 
   it('asks for a key, refuses a wrong one, and keeps the key nowhere', async () => {
@@ -332,6 +343,7 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
     await other.type('echo still-$mine');
     await other.key('Enter');
     await other.shows('still-44');
+    await picture(other, 'sandbox-terminal');
     await other.click('New terminal');
     await other.shows('Terminal of');
     expect(await running()).toHaveLength(2);
@@ -557,6 +569,8 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
     expect(await console.wrongs()).toEqual([]);
   });
 });
+
+if (process.env.SVC_TEST_CONSOLE_BARS) consoleBars();
 
 function rowsOf(count: number): Sandbox[] {
   const [created_at, expires_at] = [new Date(), new Date(Date.now() + 3_600_000)].map((at) =>
