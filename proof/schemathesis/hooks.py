@@ -22,6 +22,8 @@ KEYS = {"X-API-Key": os.environ["SVC_KEY"], "X-Admin-API-Key": os.environ["SVC_A
 PRESENT = json.loads(os.environ["SVC_PRESENT"])
 #: Matches cursors of every list and nothing else.
 CURSOR = (Path(__file__).parent / "cursor-pattern.txt").read_text().strip()
+#: Base64url of a slash and two more bytes.
+PATH_CURSOR = "^L[w-z0-9_-][A-Za-z0-9_-]{2}$"
 #: Answers to these would never end.
 ENDLESS = {"/events", "/sandboxes/{id}/logs", "/sandboxes/{id}/execs/{exec_id}/output"}
 #: The description has no pattern for hosts, as none says what IDNA takes. Here: two labels or more of 15 characters at most, no
@@ -53,8 +55,9 @@ def before_load_schema(context, raw_schema):
     # In answers only, and the server may have longer texts than are sent here.
     schemas["AuditRecord"] = json.loads(answer)
     # The description shows a simple pattern, which also matches text that is not a cursor.
-    for name in ("Cursor", "ImageCursor"):
+    for name in ("Cursor", "ImageCursor", "OwnerCursor"):
         schemas[name]["pattern"] = CURSOR
+    schemas["FileCursor"]["pattern"] = PATH_CURSOR
     for name, pattern in HOSTS.items():
         schemas[name]["pattern"] = pattern
 
