@@ -28,7 +28,7 @@ describe('the rule', () => {
     expect(ids.filter((id) => routeAudit(id) === 'inside').sort()).toEqual(
       [
         ...['exec', 'execSocket', 'signalExec', 'createPreview', 'writeFile', 'putFile', 'removeFile'],
-        ...['moveFile', 'chmodFile', 'makeDirectory', 'putArchive'],
+        ...['moveFile', 'linkFile', 'chmodFile', 'makeDirectory', 'putArchive'],
         ...['runCode', 'createCodeContext', 'restartCodeContext', 'removeCodeContext'],
       ].sort(),
     );
