@@ -197,7 +197,9 @@ class AsyncQuotas(AsyncPart):
         """Usage and limits in force of the owner."""
         return cast("m.QuotaUsage", await self._call("quotaUsage", {"owner_id": owner_id}, call_timeout=call_timeout))
 
-    async def check(self, owner_id: str, *, call_timeout: Optional[float] = None, **quota: Unpack[m.QuotaRequest]) -> m.QuotaCheck:
+    async def check(
+        self, owner_id: str, *, call_timeout: Optional[float] = None, **quota: Unpack[m.QuotaRequest]
+    ) -> m.QuotaCheck:
         """What `set` would change; changes nothing."""
         return cast(
             "m.QuotaCheck",

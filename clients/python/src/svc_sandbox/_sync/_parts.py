@@ -198,7 +198,9 @@ class Quotas(Part):
         """Usage and limits in force of the owner."""
         return cast("m.QuotaUsage", self._call("quotaUsage", {"owner_id": owner_id}, call_timeout=call_timeout))
 
-    def check(self, owner_id: str, *, call_timeout: Optional[float] = None, **quota: Unpack[m.QuotaRequest]) -> m.QuotaCheck:
+    def check(
+        self, owner_id: str, *, call_timeout: Optional[float] = None, **quota: Unpack[m.QuotaRequest]
+    ) -> m.QuotaCheck:
         """What `set` would change; changes nothing."""
         return cast(
             "m.QuotaCheck",
