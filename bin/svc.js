@@ -20,7 +20,8 @@ function isLint() {
 
 function isClient() {
   const areWords = /^[a-z]+$/.test(topic) && /^[a-z-]+$/.test(command);
-  return areWords && existsSync(manifestOf()) && !rest.includes('--local');
+  // Completion needs to know every command.
+  return areWords && topic !== 'completion' && existsSync(manifestOf()) && !rest.includes('--local');
 }
 
 /** What oclif knows about one command of the client. */
