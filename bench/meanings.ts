@@ -73,7 +73,10 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   P53: { text: 'How long one step of writing the ledger takes.' },
   'P53-csv': { text: 'What a long CSV costs the server in memory.' },
   'P53-size': { text: 'What the ledger costs on disk.' },
-  P54: { text: 'A command of a program for E2B, beyond one of our own client.' },
+  P54: {
+    text: 'A command of a program for E2B, beyond one of our own client.',
+    miss: 'each command of the SDK is a login shell, which reads its profile, and its client takes longer for a call than ours. Two designs were tried: the head of the answer leaves with its first message, and the template is read once.',
+  },
   P46: { text: 'Whether a thousand open connections slow a new one.' },
   P12: { text: 'What a small API request costs, against a Node server that does nothing.' },
   P13: { text: 'A list of 1,000 sandboxes, against writing the same JSON.' },

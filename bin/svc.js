@@ -20,8 +20,7 @@ function isLint() {
 
 function isClient() {
   const areWords = /^[a-z]+$/.test(topic) && /^[a-z-]+$/.test(command);
-  // Completion needs to know every command.
-  return areWords && topic !== 'completion' && existsSync(manifestOf()) && !rest.includes('--local');
+  return areWords && existsSync(manifestOf()) && !rest.includes('--local');
 }
 
 /** What oclif knows about one command of the client. */
@@ -54,7 +53,9 @@ function runClient() {
   const { main } = require('./bundle.js').load(join(root, 'dist/fast-path/client.cjs'));
   // Otherwise V8 optimizes the response parser, which takes longer than the command itself, and Node waits for that on exit.
   require('node:v8').setFlagsFromString('--liftoff-only');
-  return main(root, require('../package.json'), require(manifestOf()));
+  // Completion needs to know every command.
+  const manifest = topic === 'completion' ? '../oclif.manifest.json' : manifestOf();
+  return main(root, require('../package.json'), require(manifest));
 }
 
 async function runOclif() {
