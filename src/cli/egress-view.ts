@@ -19,14 +19,14 @@ export const egressGroupTable = tableOf<EgressGroup>(
   'No groups.',
 );
 
-const target = ({ host, port }: { host: string; port: number }) =>
+export const egressTarget = ({ host, port }: { host: string; port: number }) =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 export function egressCheckFacts(check: EgressCheck): string {
   return facts([
     ['decision', check.decision],
     ['reason', check.reason],
-    ['target', target(check)],
+    ['target', egressTarget(check)],
     ['rule', check.rule],
     ['layer', check.layer],
     ['addresses', check.addresses?.join(' ')],
@@ -73,7 +73,7 @@ export function egressFacts(status: EgressStatus): string {
 export function egressLogText(line: EgressLogLine): string {
   const rule = line.rule === undefined ? '' : ` by ${line.rule}`;
   const layer = line.layer === undefined ? '' : ` (${line.layer})`;
-  return printable(`${line.at} ${line.decision} ${target(line)} ${line.reason}${rule}${layer}`);
+  return printable(`${line.at} ${line.decision} ${egressTarget(line)} ${line.reason}${rule}${layer}`);
 }
 
 /** YAML. Rules are quoted: `*` and `@` begin something else there. */

@@ -7,6 +7,7 @@ import type { SpawnRequest } from '../schema/sandbox.ts';
 import { INTERRUPTED, interruptible } from './interruption.ts';
 import { execWithInput } from './live-exec.ts';
 import { line, print } from './print.ts';
+import { printRefused } from './refused-connections.ts';
 import { keeping, passing, type Sink } from './sink.ts';
 
 /** `passed` on as it comes, or `kept` for the one JSON document that --json prints. */
@@ -41,16 +42,20 @@ export async function execIn(
   return { sandbox_id: id, ...(await interruptible(work, () => ({ exit_code: INTERRUPTED }))) };
 }
 
-/** Spawns, runs, destroys. The sandbox is destroyed however the command ends, unless `keep`. */
+/**
+ * Spawns, runs, destroys. The sandbox is destroyed however the command ends, unless `keep`. Where the command fails, connections
+ * that its policy refused are named.
+ */
 export async function runOnce(
   client: Client,
   wanted: { spawn: SpawnRequest; exec: ExecRequest; keep: boolean; output: OutputMode; input: boolean },
 ): Promise<ExecOutcome> {
-  const { id, warnings = [] } = await client.spawn(wanted.spawn);
+  const { id, egress, warnings = [] } = await client.spawn(wanted.spawn);
   const isKept = wanted.output === 'kept' && warnings.length > 0;
   if (!isKept) for (const warning of warnings) print(line`warning: ${warning}`, process.stderr);
   try {
     const outcome = await execIn(client, { ...wanted, id }, wanted.exec);
+    if (egress && outcome.exit_code !== 0 && wanted.output === 'passed') await printRefused(client, id);
     return isKept ? { ...outcome, warnings } : outcome;
   } finally {
     if (wanted.keep) print(line`${id}`, process.stderr);

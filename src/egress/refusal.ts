@@ -1,5 +1,6 @@
 // What a program in a sandbox gets instead of a connection: one sentence and a reason, by HTTP or as a reply of SOCKS.
 import type { EgressDecision } from '../domain/egress/policy.ts';
+import { reasonText } from '../domain/egress/reason-text.ts';
 import { printable } from '../domain/printable.ts';
 import type { EgressLogLine, EgressReason } from '../schema/egress.ts';
 import type { SocksReply } from './socks.ts';
@@ -31,55 +32,31 @@ export function refusalOf(error: unknown): EgressRefusal {
   return error instanceof EgressRefusal ? error : new EgressRefusal('unreachable');
 }
 
-interface Outcome {
-  readonly decision: EgressLogLine['decision'];
-  readonly status: number;
-  /** Follows the target: `example.com:443 …`. */
-  readonly text: string;
-}
-
-const BY_POLICY = 'is not allowed by the egress policy of this sandbox.';
-const NOT_REACHABLE = 'leads to an address that sandboxes may not reach.';
-const denied = (text: string, status = 403): Outcome => ({ decision: 'denied', status, text });
-const failed = (text: string, status: number): Outcome => ({ decision: 'failed', status, text });
-
-const OUTCOMES: Record<Exclude<EgressReason, 'rule_allow' | 'default_allow'>, Outcome> = {
-  rule_deny: denied('is refused by a rule of the egress policy of this sandbox.'),
-  not_allowed: denied(BY_POLICY),
-  port_not_allowed: denied('is a port that the egress policy of this sandbox does not allow.'),
-  address_private: denied('leads to a private address, which the operator has not opened to sandboxes.'),
-  address_loopback: denied(NOT_REACHABLE),
-  address_link_local: denied(NOT_REACHABLE),
-  address_metadata: denied(NOT_REACHABLE),
-  address_own_host: denied(NOT_REACHABLE),
-  address_not_one_host: denied(NOT_REACHABLE),
-  address_denied: denied('leads to an address that the egress policy of this sandbox refuses.'),
-  policy_changed: denied('is no longer allowed by the egress policy of this sandbox.'),
-  name_invalid: denied('is not a valid host and port.'),
-  sni_mismatch: denied('was asked for by another server name in TLS.'),
-  host_mismatch: denied('is not the host of the Host header.', 421),
-  method_denied: denied('cannot be reached by this method.'),
-  bytes: denied('was refused: this sandbox has used all bytes of its egress policy.'),
-  rate: denied('was refused: this sandbox opens too many connections. Retry later.', 429),
-  connections: denied('was refused: too many connections are open. Close some, then retry.', 429),
-  name_not_found: failed('has no address.', 502),
-  unreachable: failed('could not be reached.', 502),
-  timeout: failed('did not answer in time.', 504),
-  tls_failed: failed('could not be reached by TLS with a valid certificate.', 502),
+/** HTTP status of what is not 403 or failed. */
+const STATUSES: Partial<Record<EgressReason, number>> = {
+  host_mismatch: 421,
+  rate: 429,
+  connections: 429,
+  name_not_found: 502,
+  unreachable: 502,
+  timeout: 504,
+  tls_failed: 502,
 };
+const FAILED = new Set<EgressReason>(['name_not_found', 'unreachable', 'timeout', 'tls_failed']);
 
-function outcomeOf(reason: EgressReason): Outcome {
-  if (reason === 'rule_allow' || reason === 'default_allow')
-    return { decision: 'allowed', status: 200, text: '' };
-  return OUTCOMES[reason];
+const isAllowed = (reason: EgressReason) => reason === 'rule_allow' || reason === 'default_allow';
+
+export function decisionOf(reason: EgressReason): EgressLogLine['decision'] {
+  if (isAllowed(reason)) return 'allowed';
+  return FAILED.has(reason) ? 'failed' : 'denied';
 }
 
-export const decisionOf = (reason: EgressReason): EgressLogLine['decision'] => outcomeOf(reason).decision;
-export const statusOf = (reason: EgressReason): number => outcomeOf(reason).status;
+export const statusOf = (reason: EgressReason): number =>
+  isAllowed(reason) ? 200 : (STATUSES[reason] ?? 403);
 
 /** The sentence that the program reads. `target` is what it asked for. */
 export function sentenceOf(reason: EgressReason, target: string): string {
-  return `${shown(target)} ${outcomeOf(reason).text}`;
+  return `${shown(target)} ${reasonText(reason)}`;
 }
 
 /** Hostile text, cut and without control characters. */

@@ -274,6 +274,26 @@ print('ended')
       const svc = async (...args: string[]) => runCli(args, env);
       const once = ['--allow', 'api.example.com', '--', 'curl', '-sS', 'http://api.example.com/hello.txt'];
       expect(await svc('sandbox', 'run', ...once)).toMatchObject({ code: 0, stdout: 'hello\n' });
+      const failed = async (host: string) => {
+        const elsewhere = ['--allow', 'api.example.com', '--allow', 'private.example.com'];
+        const { code, stderr } = await svc(
+          'sandbox',
+          'run',
+          ...elsewhere,
+          '--',
+          'curl',
+          '-s',
+          `https://${host}/`,
+        );
+        expect(code).not.toBe(0);
+        return stderr;
+      };
+      expect(await failed('other.example.com')).toContain(
+        'refused: other.example.com:443 is not allowed by the egress policy of this sandbox.\nTry: Allow it with --allow HOST.\n',
+      );
+      expect(await failed('private.example.com')).toMatch(
+        /leads to a private address.*\nTry: .*private_names/,
+      );
       const id = await spawned({ allow: ['api.example.com'] });
       await client.sh(id, 'curl -s http://api.example.com/hello.txt http://other.example.com/hello.txt');
       const shown = await svc('egress', 'log', id);
