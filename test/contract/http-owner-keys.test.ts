@@ -13,7 +13,8 @@ import { ADMIN_KEY, API_KEY } from '../support/servers/http-server.ts';
 
 const AUTH = { enabled: true, api_key: API_KEY, admin_api_key: ADMIN_KEY };
 const POOL = { enabled: true, image: 'host', max_vms: 2, max_users_per_vm: 2 } as const;
-const ABOUT_ONE = ROUTE_IDS.filter((id) => PATHS[id].includes('/sandboxes/{id}'));
+/** downloadFile takes a code, and no key. */
+const ABOUT_ONE = ROUTE_IDS.filter((id) => PATHS[id].includes('/sandboxes/{id}') && id !== 'downloadFile');
 const shared = { 'x-api-key': API_KEY };
 
 interface Served {
@@ -80,6 +81,14 @@ describe('a key of an owner, while owners are not enforced', () => {
       trials: 6,
       wrong: 0,
     });
+  });
+
+  it('downloads nothing without a code', async () => {
+    const id = await spawn(ann);
+    for (const headers of [undefined, ann, bob, all]) {
+      const { status } = await askSample(`${served.url}/api/v1`, 'downloadFile', headers ?? {}, id);
+      expect(status).toBe(401);
+    }
   });
 
   it('lists, counts and prunes the sandboxes of its owner', async () => {
