@@ -12,6 +12,8 @@ import { reasonOf, startFailure } from './opening.ts';
 const NOTIFICATION_MS = 2000;
 /** A server beats each second. */
 const BEATS_MS = 2500;
+/** Of the search for a pooler that gives another server connection. */
+const ROUNDS = 20;
 
 export interface HostSeen {
   /** Such as `db1:5432`. */
@@ -144,7 +146,7 @@ export class PostgresExam {
     const [first, second] = await Promise.all([this.#dial(true), this.#dial(true)]);
     try {
       return {
-        keepsPrepared: await keepsPrepared([first, second]),
+        keepsPrepared: await keepsPrepared(first, second),
         passesNotifications: await this.#passesNotifications(first, second),
       };
     } finally {
@@ -240,11 +242,18 @@ export class PostgresExam {
   }
 }
 
-/** A pooler by transactions gives a later statement another server connection, which does not know it; not always the next one. */
-async function keepsPrepared(connections: readonly Connection[]): Promise<boolean> {
+/**
+ * A pooler by transactions gives a later statement another server connection, which does not know it; not always the next one. So the
+ * second connection takes with a transaction what the first one has just used.
+ */
+async function keepsPrepared(first: Connection, second: Connection): Promise<boolean> {
+  const ask = () => first.run({ name: 'doctor-prepared', text: 'SELECT 1' });
   try {
-    for (let round = 0; round < 20; round++)
-      await Promise.all(connections.map((one) => one.run({ name: 'doctor-prepared', text: 'SELECT 1' })));
+    for (let round = 0; round < ROUNDS; round++) {
+      await ask();
+      await second.run({ name: '', text: 'BEGIN' });
+      await ask().finally(() => second.run({ name: '', text: 'ROLLBACK' }));
+    }
     return true;
   } catch (error) {
     if (error instanceof StatementFailure && isPooled(error)) return false;
