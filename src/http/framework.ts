@@ -13,7 +13,6 @@ import { BYTES_TYPE, JSON_TYPE, TAR_TYPE } from './body/body.ts';
 import { type BodyTerms, fileBody, jsonBody } from './body/json-body.ts';
 import { lingerOver } from './body/slow-body.ts';
 import { answerConnectAndExpect } from './connect-and-expect.ts';
-import { endOfTurn } from './end-of-turn.ts';
 import { errorAnswer, logFailure, toServiceError } from './errors.ts';
 import { requestIdFrom } from './headers/request-id.ts';
 import { withOutputs } from './pieces.ts';
@@ -85,10 +84,7 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
     },
   }) as unknown as FastifyInstance;
   app.addHook('onRequest', deps.always);
-  app.setErrorHandler(async (error, request, reply) => {
-    await endOfTurn();
-    return answerFailure(error, request, reply, deps);
-  });
+  app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, deps));
   answerConnectAndExpect(app.server, ids);
   takeBodies(app);
   return app;

@@ -15,7 +15,8 @@ const [own, other] = [
   { ...key, 'x-user-id': 'ann' },
   { ...key, 'x-user-id': 'bob' },
 ];
-const ABOUT_ONE = ROUTE_IDS.filter((id) => PATHS[id].includes('/sandboxes/{id}'));
+/** downloadFile takes a code, and no key. */
+const ABOUT_ONE = ROUTE_IDS.filter((id) => PATHS[id].includes('/sandboxes/{id}') && id !== 'downloadFile');
 
 let w: World;
 let server: HttpServer;

@@ -1,24 +1,11 @@
-// Fastify as we use it: when failures leave, and what it holds before the first answer.
+// Fastify as we use it: what it holds before the first answer.
 import { expect, it } from 'vitest';
-import { ServiceError } from '../../../src/domain/errors.ts';
 import { createFastify } from '../../../src/http/framework.ts';
 import { ROUTES } from '../../../src/http/routes/routes.ts';
 import { serializedAs } from '../../../src/http/send.ts';
 import { fakeDeps } from '../../support/fakes/ports.ts';
 
 const made = () => createFastify({ ...fakeDeps(), always: (_request, _reply, done) => done() });
-
-it('failures leave at the end of the turn, as other answers do', async () => {
-  const app = made();
-  const seen: string[] = [];
-  app.get('/', async () => {
-    setImmediate(() => seen.push('end of the turn'));
-    throw new ServiceError('conflict', 'It is taken.');
-  });
-  app.addHook('onSend', async () => void seen.push('sent'));
-  const { statusCode } = await app.inject('/');
-  expect([statusCode, ...seen]).toEqual([409, 'end of the turn', 'sent']);
-});
 
 it('a route with a schema and without a validator does not start', async () => {
   const app = made();
