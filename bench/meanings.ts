@@ -91,7 +91,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   'P25-due': { text: 'How long other requests pause when 1,000 sandboxes expire together.' },
   P23: {
     text: 'A burst of events to 1,000 connected readers.',
-    miss: 'each reader gets a write of its own after a check of its filter and its backlog, and the 500 requests that make the events are answered and logged; the baseline only writes. Four designs were tried: one block of bytes for all readers with the same filter, a block that is framed once for all, failures that leave together at the end of a turn, and one hand-out for the events of a burst. A refused spawn takes about 200 µs of processor time, a quarter of it for the write of its answer.',
+    miss: 'each reader gets a write of its own after a check of its filter and its backlog, and the 500 requests that make the events are answered and logged; the baseline only writes. Three designs were tried: one block of bytes for all readers with the same filter, a block that is framed once for all, and one hand-out for the events of a burst. A refused spawn takes about 200 µs of processor time, a quarter of it for the write of its answer.',
   },
   P24: { text: 'How late 1,000 readers see an event.' },
   'P23-stalled': { text: 'Memory that 200 readers cost who stop reading.' },

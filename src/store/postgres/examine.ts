@@ -12,7 +12,7 @@ import { reasonOf, startFailure } from './opening.ts';
 const NOTIFICATION_MS = 2000;
 /** A server beats each second. */
 const BEATS_MS = 2500;
-/** Of the search for a pooler that gives another server connection. */
+/** How often a pooler is asked for another server connection. */
 const ROUNDS = 20;
 
 export interface HostSeen {
