@@ -7,10 +7,11 @@ const { dirname, join } = require('node:path');
 const { name, version } = require('../package.json');
 
 const [topic, command, ...rest] = process.argv.slice(2);
+const serveFlags = topic === 'serve' ? plainFlags() : undefined;
 if (command === undefined && (topic === '--version' || topic === '-v'))
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
 else if (isClient()) runClient();
-else if (topic === 'serve' && plainFlags()) runServe(plainFlags());
+else if (serveFlags) runServe(serveFlags);
 else if (!isLint() || !require('../dist/fast-path/main.cjs').lintQuickly(rest, dirname(__dirname), version))
   runOclif();
 

@@ -12,17 +12,26 @@ export interface Cursor {
  */
 const PLACE = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (.+)$/s;
 
-export function formatCursor({ created_at, id }: Cursor): string {
-  return Buffer.from(`${created_at} ${id}`).toString('base64url');
-}
+export const formatCursor = ({ created_at, id }: Cursor): string => formatPlace(`${created_at} ${id}`);
 
 /** Throws `bad_request` for what is not base64url of a stamp and an id. */
 export function parseCursor(text: string): Cursor {
-  const bytes = Buffer.from(text, 'base64url');
-  const [, created_at, id] = PLACE.exec(bytes.toString()) ?? [];
-  if (created_at === undefined || id === undefined || bytes.toString('base64url') !== text)
-    throw new ServiceError('bad_request', 'cursor is not valid.', {
-      remedy: 'Send the X-Next-Cursor header of the previous page unchanged.',
-    });
+  const [, created_at, id] = PLACE.exec(parsePlace(text)) ?? [];
+  if (created_at === undefined || id === undefined) throw invalidCursor();
   return { created_at, id };
 }
+
+/** The cursor of a list whose position is any text. */
+export const formatPlace = (place: string): string => Buffer.from(place).toString('base64url');
+
+/** What `formatPlace` was given. Throws `bad_request` for what is not base64url. */
+export function parsePlace(text: string): string {
+  const bytes = Buffer.from(text, 'base64url');
+  if (bytes.toString('base64url') !== text) throw invalidCursor();
+  return bytes.toString();
+}
+
+export const invalidCursor = (): ServiceError =>
+  new ServiceError('bad_request', 'cursor is not valid.', {
+    remedy: 'Send the X-Next-Cursor header of the previous page unchanged.',
+  });

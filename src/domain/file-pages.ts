@@ -1,9 +1,7 @@
 // Pages of a listing, in which a folder comes before what it holds and names are sorted by their bytes. A page starts after a path,
 // which need not exist any more.
 
-import { ServiceError } from './errors.ts';
-
-const SLASH = 0x2f;
+import { formatPlace, invalidCursor, parsePlace } from './cursor.ts';
 
 /** Whether `path` comes after `after` in that order. */
 function isAfter(path: string, after: string): boolean {
@@ -21,21 +19,19 @@ export function pageOf<T extends { path: string }>(
   all: T[],
   { limit, cursor }: { limit?: number | undefined; cursor?: string | undefined },
 ): { entries: T[]; next_cursor?: string } {
-  const first = cursor === undefined ? 0 : firstAfter(all, parseCursor(cursor));
+  const first = cursor === undefined ? 0 : firstAfter(all, pathOf(cursor));
   if (first === 0 && limit === undefined) return { entries: all };
   const entries = all.slice(first, limit === undefined ? undefined : first + limit);
   const last = entries.at(-1);
   if (last === undefined || first + entries.length === all.length) return { entries };
-  return { entries, next_cursor: Buffer.from(last.path).toString('base64url') };
+  return { entries, next_cursor: formatPlace(last.path) };
 }
 
 /** The path need not exist. Throws `bad_request` for what is not base64url of a path. */
-function parseCursor(text: string): string {
-  const path = Buffer.from(text, 'base64url');
-  if (path[0] === SLASH && path.toString('base64url') === text) return path.toString();
-  throw new ServiceError('bad_request', 'cursor is not valid.', {
-    remedy: 'Send the X-Next-Cursor header of the previous page unchanged.',
-  });
+function pathOf(cursor: string): string {
+  const path = parsePlace(cursor);
+  if (!path.startsWith('/')) throw invalidCursor();
+  return path;
 }
 
 function firstAfter(all: readonly { path: string }[], after: string): number {

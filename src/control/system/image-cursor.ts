@@ -1,5 +1,5 @@
 // Cursors of lists of images: the reference and the worker of the last image of a page. They come from clients and are never trusted.
-import { ServiceError } from '../../domain/errors.ts';
+import { formatPlace, invalidCursor, parsePlace } from '../../domain/cursor.ts';
 
 export interface ImagePosition {
   reference: string;
@@ -10,15 +10,11 @@ export interface ImagePosition {
 const POSITION = /^(\S{1,512}) (\S{1,128})$/;
 
 export const formatImageCursor = ({ reference, worker_id }: ImagePosition): string =>
-  Buffer.from(`${reference} ${worker_id}`).toString('base64url');
+  formatPlace(`${reference} ${worker_id}`);
 
 /** Throws `bad_request`. */
 export function parseImageCursor(text: string): ImagePosition {
-  const bytes = Buffer.from(text, 'base64url');
-  const [, reference, worker_id] = POSITION.exec(bytes.toString()) ?? [];
-  if (reference === undefined || worker_id === undefined || bytes.toString('base64url') !== text)
-    throw new ServiceError('bad_request', 'cursor is not valid.', {
-      remedy: 'Send the X-Next-Cursor header of the previous page unchanged.',
-    });
+  const [, reference, worker_id] = POSITION.exec(parsePlace(text)) ?? [];
+  if (reference === undefined || worker_id === undefined) throw invalidCursor();
   return { reference, worker_id };
 }

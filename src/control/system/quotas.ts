@@ -1,7 +1,7 @@
 // Owner quotas (docs/design/api.md#owner-quotas). A change is stored together with its event; then spawns that wait for
 // capacity are checked.
 import { visibleOwner } from '../../domain/access.ts';
-import { formatCursor, parseCursor } from '../../domain/cursor.ts';
+import { formatCursor, formatPlace, invalidCursor, parseCursor, parsePlace } from '../../domain/cursor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { checkPolicy, ruleOptions } from '../../domain/egress/layers.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -116,28 +116,24 @@ const usageOf = (settings: Settings, { owner_id, active_sandboxes, quota }: Owne
 async function ownerPage({ quotas, settings }: QuotasDeps, { q, limit = 100, cursor }: OwnerListQuery) {
   const text = lowerAscii(q ?? '');
   const owners: QuotaUsage[] = [];
-  let after = cursor === undefined ? '' : parseOwnerCursor(cursor);
+  let after = cursor === undefined ? '' : ownerAt(cursor);
   for (let bite = 0; bite < MOST_BITES; bite += 1) {
     const found = await quotas.owners(OWNERS_A_BITE, after);
     for (const one of found) {
-      if (owners.length === limit) return { owners, next_cursor: formatOwnerCursor(after) };
+      if (owners.length === limit) return { owners, next_cursor: formatPlace(after) };
       after = one.owner_id;
       if (lowerAscii(after).includes(text)) owners.push(usageOf(settings, one));
     }
     if (found.length < OWNERS_A_BITE) return { owners };
   }
-  return { owners, next_cursor: formatOwnerCursor(after) };
+  return { owners, next_cursor: formatPlace(after) };
 }
 
-const formatOwnerCursor = (owner: string): string => Buffer.from(owner).toString('base64url');
-
 /** Throws `bad_request` for what is not base64url of a text. The text need not name an owner. */
-function parseOwnerCursor(text: string): string {
-  const bytes = Buffer.from(text, 'base64url');
-  if (bytes.length > 0 && bytes.toString('base64url') === text && !bytes.includes(0)) return bytes.toString();
-  throw new ServiceError('bad_request', 'cursor is not valid.', {
-    remedy: 'Send the X-Next-Cursor header of the previous page unchanged.',
-  });
+function ownerAt(cursor: string): string {
+  const owner = parsePlace(cursor);
+  if (owner === '' || owner.includes('\0')) throw invalidCursor();
+  return owner;
 }
 
 /** `owner_id`, if the caller may name it. The quota of another owner looks as if it did not exist. */
