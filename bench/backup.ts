@@ -83,7 +83,7 @@ function fill(path: string): string {
     INSERT INTO instance VALUES ('11111111-2222-4333-8444-555555555555', '${'ab'.repeat(32)}', '2026-01-01T00:00:00.000Z');
     UPDATE event_ids SET reserved_through = ${ROWS};
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ${ROWS})
-      INSERT INTO events SELECT i, 'exec.started', '2026-01-01T00:00:00.000Z', NULL, NULL,
+      INSERT INTO events (id, type, timestamp, sandbox_id, owner_id, data) SELECT i, 'exec.started', '2026-01-01T00:00:00.000Z', NULL, NULL,
         json_object('text', hex(randomblob(2400))) FROM n;
   `);
   db.close();

@@ -8,8 +8,8 @@ export interface Results {
   host: Record<string, string | number>;
   started_at: string;
   rows: Row[];
-  /** What this machine lacks for them. */
-  not_run: { id: string; reason: string }[];
+  /** What this machine lacks for them, or what broke while they were measured. */
+  not_run: { id: string; reason: string; broke?: true }[];
 }
 
 /** Rows that share a world. */

@@ -22,7 +22,10 @@ export interface BenchRequest {
   groups?: readonly Group[];
 }
 
-/** Throws `bad_request` for a row that there is not; once `signal` aborts, its reason, with everything cleared away. */
+/**
+ * A group that breaks costs its own rows only: they are in `not_run`, with what broke. Throws `bad_request` for a row that there is not;
+ * once `signal` aborts, its reason, with everything cleared away.
+ */
 export async function bench({ groups = GROUPS, ...request }: BenchRequest): Promise<Results> {
   refuseUnknown(request.only, groups);
   await sweep();
@@ -38,7 +41,7 @@ async function runGroup(group: Group, request: BenchRequest, { rows, not_run }: 
   const reason = group.need?.(root);
   if (reason !== undefined) return void not_run.push(...ids.map((id) => ({ id, reason })));
   signal?.throwIfAborted();
-  await group.run(root, async (pair) => {
+  const measure = async (pair: Pair) => {
     if (!isWanted(pair.id, only)) return;
     request.started?.(pair);
     const row = await measurePair(pair, seeded(7423), signal);
@@ -46,7 +49,23 @@ async function runGroup(group: Group, request: BenchRequest, { rows, not_run }: 
     if (was !== undefined) row.was = was;
     rows.push(row);
     request.ended?.(row);
-  });
+  };
+  try {
+    await group.run(root, measure);
+  } catch (error) {
+    signal?.throwIfAborted();
+    const missing = ids.filter((id) => !rows.some((row) => row.id === id));
+    not_run.push(
+      ...missing.map((id) => ({ id, reason: `broke: ${firstLine(error)}`, broke: true as const })),
+    );
+  }
+}
+
+const firstLine = (error: unknown) => String(error).split('\n', 1)[0] ?? '';
+
+/** Every row that could be measured was, and met its bar. */
+export function isGood({ rows, not_run }: Results): boolean {
+  return rows.every(({ pass }) => pass) && !not_run.some(({ broke }) => broke);
 }
 
 /** All groups of rows, and what this machine lacks for them. */

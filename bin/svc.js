@@ -12,11 +12,16 @@ if (command === undefined && (topic === '--version' || topic === '-v'))
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
 else if (isClient()) runClient();
 else if (serveFlags) runServe(serveFlags);
-else if (!isLint() || !require('../dist/fast-path/main.cjs').lintQuickly(rest, dirname(__dirname), version))
-  runOclif();
+else if (!isLint() || !lintedQuickly()) runOclif();
 
 function isLint() {
   return topic === 'config' && command === 'lint';
+}
+
+function lintedQuickly() {
+  const root = dirname(__dirname);
+  const { lintQuickly } = require('./bundle.js').load(join(root, 'dist/fast-path/main.cjs'));
+  return lintQuickly(rest, root, version);
 }
 
 function isClient() {

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
@@ -62,6 +62,7 @@ export async function buildLintPath(root) {
     minifyIdentifiers: true,
     banner: {},
   });
+  await compile(join(root, 'dist/fast-path/main.cjs'), 'warm-lint.cjs');
 }
 
 /** Left where they are installed, as most commands do without: reading them is what takes time. */
@@ -114,17 +115,19 @@ export async function buildClientPath(root) {
     minifyIdentifiers: true,
     banner: {},
   });
-  await compileClient(join(root, 'dist/fast-path/client.cjs'));
+  await compile(join(root, 'dist/fast-path/client.cjs'), 'warm-client.cjs');
 }
 
 /** V8 rejects a cache whose process ran with other flags than the one that reads it, which has been seen once. */
-async function compileClient(bundle) {
+async function compile(bundle, warming) {
   for (let attempt = 0; attempt < COMPILE_ATTEMPTS; attempt++) {
-    await node(inScripts('warm-client.cjs'), bundle);
+    await node(inScripts(warming), bundle);
     if (await isTaken(bundle)) return;
   }
   rmSync(`${bundle}.cache`);
-  console.error('Warning: V8 rejects the code cache of the client, so short commands start more slowly.');
+  console.error(
+    `Warning: V8 rejects the code cache of ${basename(bundle)}, so short commands start more slowly.`,
+  );
 }
 
 /** Whether V8 takes the code cache of `bundle`. An exit code says it: output could have colors (FORCE_COLOR). */

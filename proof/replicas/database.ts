@@ -344,7 +344,8 @@ function configuration(
       ...{ listen: `${address}:${PORT}`, connect_address: `${address}:${PORT}` },
       ...{ data_dir: join(folder, 'data'), bin_dir: programs, pgpass: join(folder, 'pgpass') },
       authentication: { superuser: user, replication: user },
-      parameters: { unix_socket_directories: folder },
+      // Shared memory in the folder, which is removed: a node that is killed leaves segments in /dev/shm.
+      parameters: { unix_socket_directories: folder, dynamic_shared_memory_type: 'mmap' },
       // A node whose data cannot be rewound takes a copy.
       ...{ remove_data_directory_on_rewind_failure: true, remove_data_directory_on_diverged_timelines: true },
       pg_hba: [

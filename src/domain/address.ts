@@ -1,6 +1,9 @@
 // Network addresses of callers: matches lists of trusted proxies and finds the client behind them.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
+/** As `isIP` of Node, which takes 5 ms for the first text that is not IPv4: it compiles an expression for IPv6 then. */
+export const ipVersion = (text: string): number => (text.includes(':') ? isIP(text) : isIPv4(text) ? 4 : 0);
+
 /** The maximum number of proxies in a chain; a longer chain is read from its near end. */
 const MAX_HOPS = 32;
 
@@ -8,7 +11,7 @@ const MAX_HOPS = 32;
 export function addressRanges(ranges: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const range of ranges) addRange(list, range);
-  return (address) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return (address) => list.check(address, ipVersion(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** Whether `range` is an address or a CIDR block such as 10.0.0.0/8 or fd00::/8. */
@@ -23,7 +26,7 @@ export function isAddressRange(range: string): boolean {
 
 function addRange(list: BlockList, range: string): void {
   const [, net = '', bits] = /^([0-9A-Fa-f:.]+)(?:\/(\d{1,3}))?$/.exec(range) ?? [];
-  const version = isIP(net);
+  const version = ipVersion(net);
   if (version === 0) throw new RangeError('not an address');
   const type = version === 6 ? 'ipv6' : 'ipv4';
   if (bits === undefined) list.addAddress(net, type);
@@ -61,12 +64,12 @@ export function plainAddress(text: string): string | undefined {
   const bare =
     /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^(\d[\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
   const address = bare.replace(/%.*$/s, '').replace(/^::ffff:(?=\d+\.)/i, '');
-  return isIP(address) === 0 ? undefined : address;
+  return ipVersion(address) === 0 ? undefined : address;
 }
 
 /** Groups addresses that one caller can hold many of: an IPv6 address counts as its /64, an IPv4 address as itself. */
 export function addressScope(address: string): string {
-  if (isIP(address) !== 6) return address;
+  if (ipVersion(address) !== 6) return address;
   return `${addressGroups(address).slice(0, 4).join(':')}::/64`;
 }
 

@@ -1,8 +1,8 @@
 // Which addresses a request to a configured URL may reach (docs/design/reliability.md#outgoing-requests). Private
 // networks are where backends live and are allowed; what answers for this machine, its link or its cloud's metadata is
 // not, in whichever spelling.
-import { BlockList, isIP, SocketAddress } from 'node:net';
-import { addressGroups } from './address.ts';
+import { BlockList, SocketAddress } from 'node:net';
+import { addressGroups, ipVersion } from './address.ts';
 import { isLoopbackHost } from './loopback.ts';
 
 /** Why an address may not be reached, in words that follow "is". */
@@ -70,7 +70,7 @@ function blockList(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
     const [net = '', bits = ''] = range.split('/');
-    list.addSubnet(net, Number(bits), isIP(net) === 6 ? 'ipv6' : 'ipv4');
+    list.addSubnet(net, Number(bits), net.includes(':') ? 'ipv6' : 'ipv4');
   }
   return list;
 }
@@ -82,7 +82,7 @@ export function addressFault(
   privateAllowed = true,
 ): AddressFault | undefined {
   const bare = address.replace(/%.*$/s, '');
-  const version = isIP(bare);
+  const version = ipVersion(bare);
   if (version === 0) return 'no address';
   const carried = version === 6 ? carriedAddress(bare) : undefined;
   if (carried !== undefined) return addressFault(carried, loopbackAllowed, privateAllowed);
@@ -95,7 +95,7 @@ export function addressFault(
 
 /** Whether it can be a name server of sandboxes: at a link-local address there can be the metadata of a cloud, too. */
 export const isNameServer = (address: string): boolean =>
-  isIP(address) === 4 && addressFault(address, false) === undefined;
+  ipVersion(address) === 4 && addressFault(address, false) === undefined;
 
 /** The IPv4 address that an IPv6 address stands for; undefined for others. */
 export function carriedAddress(address: string): string | undefined {
@@ -112,7 +112,7 @@ export function carriedAddress(address: string): string | undefined {
  * brackets. Where a name leads is judged between look-up and connection.
  */
 export function hostFault(host: string, loopbackAllowed: boolean): AddressFault | undefined {
-  if (isIP(host.replace(/%.*$/s, '')) !== 0) return addressFault(host, loopbackAllowed);
+  if (ipVersion(host.replace(/%.*$/s, '')) !== 0) return addressFault(host, loopbackAllowed);
   const isOwn = isLoopbackHost(host) || /(?:^|\.)localhost\.?$/i.test(host);
   return isOwn && !loopbackAllowed ? 'a loopback address' : undefined;
 }

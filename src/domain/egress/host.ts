@@ -1,7 +1,6 @@
 // The host that a program in a sandbox wants to reach, in one canonical spelling: decisions never compare text that two
 // parsers could read differently.
-import { isIP } from 'node:net';
-import { addressGroups } from '../address.ts';
+import { addressGroups, ipVersion } from '../address.ts';
 
 /** A name in lower case by IDNA without a last dot, or an address literal in its shortest spelling without brackets. */
 export type EgressHost =
@@ -21,15 +20,15 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
 export function egressHost(text: string): EgressHost | undefined {
   if (text.length > LONGEST + 3) return undefined;
   const bare = withoutZone(/^\[([^\]]*)\]$/.exec(text)?.[1] ?? text);
-  if (isIP(bare) === 6) return { kind: 'address', address: shortAddress(bare) };
+  if (ipVersion(bare) === 6) return { kind: 'address', address: shortAddress(bare) };
   if (text.startsWith('[') || NEVER_IN_A_HOST.test(bare)) return undefined;
   const host = hostOfUrl(bare)?.replace(/\.$/, '');
   if (host === undefined) return undefined;
-  if (isIP(host) === 4) return { kind: 'address', address: host };
+  if (ipVersion(host) === 4) return { kind: 'address', address: host };
   return isName(host) ? { kind: 'name', name: host } : undefined;
 }
 
-const withoutZone = (text: string) => (isIP(text) === 6 ? text.replace(/%.*$/s, '') : text);
+const withoutZone = (text: string) => (ipVersion(text) === 6 ? text.replace(/%.*$/s, '') : text);
 
 /** IPv4 that IPv6 only wraps (RFC 4291, 2.5.5.2) is IPv4. */
 function shortAddress(address: string): string {

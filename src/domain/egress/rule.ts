@@ -1,7 +1,6 @@
 // Rules of an egress policy: `<target>[:<port>|:<from>-<to>|:*]`, where a target is a name, `*.name`, `*`, an address, a CIDR
 // block or `@group`.
-import { isIP } from 'node:net';
-import { addressRanges, isAddressRange } from '../address.ts';
+import { addressRanges, ipVersion, isAddressRange } from '../address.ts';
 import { ServiceError } from '../errors.ts';
 import { type EgressHost, egressHost } from './host.ts';
 
@@ -107,7 +106,7 @@ function wildcard(text: string, target: string, { wideAllowed }: RuleOptions): T
 }
 
 function plain(text: string, target: string): Target {
-  if (target.includes('/') || isIP(target) !== 0) return addresses(text, target);
+  if (target.includes('/') || ipVersion(target) !== 0) return addresses(text, target);
   const host = egressHost(target);
   if (host === undefined)
     throw invalid(text, 'is not a host', 'Use a name, *.name, an address, a CIDR block or @group.');

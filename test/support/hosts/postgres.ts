@@ -89,6 +89,8 @@ async function launch(folder: string, owner: number, settings: readonly string[]
   const server = [
     ...['-p', String(port), '-h', '127.0.0.1', '-k', folder],
     ...['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=200', ...settings],
+    // In its folder, which is removed: a server that is killed leaves segments in /dev/shm.
+    ...['-c', 'dynamic_shared_memory_type=mmap'],
   ];
   const command = ['-c', KEEPER, join(programs, 'postgres'), folder, String(owner), programs, ...server];
   const keeper = spawn('sh', command, {

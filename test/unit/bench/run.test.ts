@@ -8,7 +8,7 @@ import type { Group } from '../../../bench/group.ts';
 import { GROUPS } from '../../../bench/groups.ts';
 import { programs } from '../../../bench/needs.ts';
 import { benchSummary, listText, markdown, rowText } from '../../../bench/report.ts';
-import { bench, listed } from '../../../bench/run.ts';
+import { bench, isGood, listed } from '../../../bench/run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -82,6 +82,21 @@ it('reports why a row is not run, without failing', async () => {
   expect(listText(listed('/', groups))).toBe(
     'about P1\n  P1\nabout P7\n  P7\n  not run here: no engine here',
   );
+});
+
+it('measures the other rows when a group breaks, and fails', async () => {
+  const broken = group(['P2', 'P3']);
+  const run = broken.run;
+  const breaks: Group = {
+    ...broken,
+    run: (root, measure) =>
+      run(root, (pair) => (pair.id === 'P3' ? Promise.reject(new Error('disk full\nat x')) : measure(pair))),
+  };
+  const results = await bench({ root: '/', groups: [group(['P1']), breaks, group(['P4'])] });
+  expect(results.rows.map(({ id }) => id)).toEqual(['P1', 'P2', 'P4']);
+  expect(results.not_run).toEqual([{ id: 'P3', reason: 'broke: Error: disk full', broke: true }]);
+  expect(isGood(results)).toBe(false);
+  expect(isGood({ ...results, not_run: [] })).toBe(true);
 });
 
 it('names the limit that a row meets where it misses, and only there', async () => {
