@@ -136,7 +136,8 @@ function headOf(
   const order = isReversed ? `by ${sort}, the smallest first` : `by ${sort}`;
   const filtered = filter === '' ? '' : `  with ${printable(filter)}`;
   const paused = isPaused ? '  paused' : '';
-  return `svc top  ${matching} sandboxes  ${order}${filtered}  ${printable(sampled_at.slice(11, 19))}Z${paused}`;
+  const noun = matching === 1 ? 'sandbox' : 'sandboxes';
+  return `svc top  ${matching} ${noun}  ${order}${filtered}  ${printable(sampled_at.slice(11, 19))}Z${paused}`;
 }
 
 const BAR = 20;

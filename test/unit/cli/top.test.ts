@@ -36,7 +36,7 @@ const state: TopState = firstState({ view: 'sandboxes', sort: 'cpu' });
 it('shows everything on a wide terminal', () => {
   const { lines } = frame(content([sandbox('sb-0123456789ab', 98.2)]), state, { columns: 200, rows: 50 });
   expect(lines).toEqual([
-    'svc top  1 sandboxes  by cpu  12:00:00Z',
+    'svc top  1 sandbox  by cpu  12:00:00Z',
     'cpu [##############------] 71.0 % of 2  memory [########------------] 3.0 GiB of 8.0 GiB',
     'SANDBOX          CPU%      MEM   OF  OWNER  STATE    PROVIDER   IN/S  OUT/S  PIDS  AGE  LEFT  WORKER',
     'sb-0123456789ab  98.2  412 MiB  80%  acme   running  userspace     -      -    41   3m   27m  local',
