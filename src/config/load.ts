@@ -32,6 +32,8 @@ export interface LoadedConfig {
   files: readonly ConfigFile[];
   /** Secret values, for redaction. */
   secrets: string[];
+  /** Files that secrets were read from, by key; for an entry of a map such as `egress.credentials.NAME`. */
+  secretPaths: ReadonlyMap<string, string>;
 }
 
 /** A configuration as far as it could be read, with what is wrong by kind. */
@@ -88,6 +90,7 @@ export function readConfig(request: LoadRequest): ConfigReading {
     sources,
     // Also those that do not fit.
     secrets: secretsOf(configured.config),
+    secretPaths: new Map([...settings.values()].flatMap(({ files }) => [...(files ?? [])])),
     files: inFiles.files,
     unusable: [
       ...layers.flatMap((each) => each.problems),

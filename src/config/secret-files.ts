@@ -17,7 +17,8 @@ export function readSecretFiles(settings: Map<string, Setting>, cwd: string): Pr
     const own = settings.get(path);
     const read = own ? { fault: bothSet(own, twin) } : readSecret(twin, cwd);
     if ('fault' in read) return [problemAt(twin.source, read.fault, twin.path)];
-    settings.set(path, { path, value: read.secret, source: twin.source });
+    const files = new Map([[path, read.file]]);
+    settings.set(path, { path, value: read.secret, source: twin.source, files });
     return [];
   });
 }
@@ -28,25 +29,24 @@ function bothSet(own: Setting, twin: Setting): string {
   return `${own.path}${place} and ${twin.path} are both set`;
 }
 
-/** What the file that `value` names holds, or what is wrong with it. */
+/** What the file that `value` names holds, and its absolute path; or what is wrong with it. */
 export function readSecret(
   { path, value, folder }: Setting,
   cwd: string,
-): { secret: string } | { fault: string } {
+): { secret: string; file: string } | { fault: string } {
   if (typeof value !== 'string' || value === '') return { fault: `${path} must be the path of a file` };
   try {
-    const read = readRegularFile(resolve(folder ?? cwd, value), MAX_BYTES);
+    const file = resolve(folder ?? cwd, value);
+    const read = readRegularFile(file, MAX_BYTES);
     if (typeof read === 'string') return { fault: `the file of ${path} ${read}` };
     if (read.mode & READABLE_BY_ANYBODY)
       return { fault: `the file of ${path} is readable by everyone; run chmod o-r on it` };
-    return secretOf(read.bytes, path);
+    const secret = secretOf(read.bytes);
+    return secret === '' ? { fault: `the file of ${path} is empty` } : { secret, file };
   } catch {
     return { fault: `the file of ${path} cannot be read` };
   }
 }
 
 /** Editors and `echo` end a file with one line break that does not belong to the secret. */
-function secretOf(bytes: Buffer, path: string): { secret: string } | { fault: string } {
-  const secret = bytes.toString('utf8').replace(/\r?\n$/, '');
-  return secret === '' ? { fault: `the file of ${path} is empty` } : { secret };
-}
+const secretOf = (bytes: Buffer): string => bytes.toString('utf8').replace(/\r?\n$/, '');

@@ -25,15 +25,20 @@ function gather(settings: Map<string, Setting>, path: string): void {
 
 function readFiles(settings: Map<string, Setting>, map: Setting, cwd: string): Problem[] {
   const problems: Problem[] = [];
+  const files = new Map<string, string>();
   const entries = Object.entries(map.value as object).flatMap(([name, value]): [string, unknown][] => {
     if (!isPlain(value) || Object.keys(value).join() !== 'file') return [[name, value]];
     const from = map.entries?.get(name) ?? map;
-    const read = readSecret({ ...from, path: `${map.path}.${name}`, value: value.file }, cwd);
-    if ('secret' in read) return [[name, read.secret]];
+    const path = `${map.path}.${name}`;
+    const read = readSecret({ ...from, path, value: value.file }, cwd);
+    if ('secret' in read) {
+      files.set(path, read.file);
+      return [[name, read.secret]];
+    }
     problems.push(problemAt(from.source, read.fault, map.path));
     return [];
   });
-  settings.set(map.path, { ...map, value: Object.fromEntries(entries) });
+  settings.set(map.path, { ...map, value: Object.fromEntries(entries), files });
   return problems;
 }
 

@@ -21,6 +21,8 @@ export interface Setting {
   folder?: string;
   /** For a map of secrets that several files fill: the source of each entry. */
   entries?: ReadonlyMap<string, Setting>;
+  /** For secrets from files: the absolute path of each by its key, such as `egress.credentials.NAME`. */
+  files?: ReadonlyMap<string, string>;
 }
 
 export interface Problem {

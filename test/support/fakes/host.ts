@@ -10,6 +10,8 @@ export interface FakeHostFacts {
   files?: Record<string, string | Buffer>;
   /** Folders that are there. */
   folders?: string[];
+  /** Owners and modes by path; root's, 755 for a folder and 600 for a file, where nothing is said. */
+  owners?: Record<string, { mode?: number; uid?: number; gid?: number }>;
   /** What programs in PATH answer. */
   programs?: Record<string, Partial<RunResult>>;
   readOnly?: boolean;
@@ -37,7 +39,9 @@ export function fakeHost(facts: FakeHostFacts): Host {
     bootId: 'boot',
     stat: async (path) => {
       const isFolder = folders.includes(path) || path in disks;
-      return isFolder || path in files ? ({ isDirectory: () => isFolder } as Stats) : undefined;
+      if (!isFolder && !(path in files)) return undefined;
+      const mode = isFolder ? 0o40755 : 0o100600;
+      return { mode, uid: 0, gid: 0, ...facts.owners?.[path], isDirectory: () => isFolder } as Stats;
     },
     which: async (name) => (name in programs ? `/usr/bin/${name}` : undefined),
     run: async (file) => ({ code: 0, stdout: '', stderr: '', ...programs[file.replace('/usr/bin/', '')] }),

@@ -20,6 +20,8 @@ export interface Machine {
   files?: Record<string, string | Buffer | undefined>;
   programs?: FakeHostFacts['programs'];
   config?: Partially<Config>;
+  /** Files that secrets of the configuration were read from, by key. */
+  secretPaths?: Record<string, string>;
   nodeVersion?: string;
   now?: number;
   production?: boolean;
@@ -107,7 +109,7 @@ export function machine(wrong: Machine = {}): DoctorDeps {
     nodeVersion: wrong.nodeVersion ?? '20.20.0',
     production: wrong.production ?? false,
     signal: wrong.signal ?? new AbortController().signal,
-    load: () => loaded(wrong.config),
+    load: () => ({ ...loaded(wrong.config), secretPaths: new Map(Object.entries(wrong.secretPaths ?? {})) }),
     lint: ([file]) => ({
       ...{ file: file?.name ?? '', production: false, usable: true, known: 0, mended: 0, findings: [] },
       ...{ errors: 0, warnings: 0, ...wrong.lint },

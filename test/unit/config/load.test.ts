@@ -299,8 +299,9 @@ it('reads credentials with their terms, and refuses those that do not belong tog
   const terms =
     '{own: {hosts: [a.example, "*.b.example:8443"], format: "Bearer {value}", owners: ["*"], allow_http: true}}';
   write(text(terms, '{own: {file: token}}'));
-  const { config, secrets } = load();
+  const { config, secrets, secretPaths } = load();
   expect(config.egress.credentials).toEqual({ own: 'key of a service' });
+  expect([...secretPaths]).toEqual([['egress.credentials.own', join(place.cwd, 'token')]]);
   expect(secrets).toEqual(['key of a service']);
   const hosts = ['a.example', '*.b.example:8443'];
   const own = { hosts, format: 'Bearer {value}', owners: ['*'], allow_http: true };

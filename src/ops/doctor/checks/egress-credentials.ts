@@ -1,7 +1,8 @@
 // The credentials of the configuration: what keeps one from being used, beyond what the loader refuses.
 import { orAfter } from '../../../domain/timeout.ts';
 import type { Config } from '../../../schema/config.ts';
-import { type Check, pass, warn } from '../check.ts';
+import { type Check, type CheckContext, pass, warn } from '../check.ts';
+import { exposures } from '../private-file.ts';
 import { reach } from './egress-reach.ts';
 
 const LOOKUP_MS = 3000;
@@ -10,18 +11,33 @@ const MOST_NAMES = 8;
 export const CREDENTIALS: Check = {
   name: 'credentials',
   title: 'Credentials',
-  look: async ({ config: { egress }, clock }) => {
+  look: async (context) => {
+    const { egress } = context.config;
     const names = Object.keys(egress.credential_terms);
     if (names.length === 0) return pass('The configuration has no credentials.');
-    const unseen = orAfter(clock, LOOKUP_MS, unreachable(egress), () => []);
+    const unseen = orAfter(context.clock, LOOKUP_MS, unreachable(egress), () => []);
     const faults = [...names.flatMap((name) => faultsOf(egress, name)), ...(await unseen)];
-    if (faults.length === 0) return pass(`The configuration has usable credentials: ${names.join(', ')}.`);
-    return warn(
-      faults.join(' '),
-      'Change egress.credentials, egress.credential_terms or egress.private_names.',
-    );
+    const exposed = await exposedFiles(context, names);
+    if (faults.length + exposed.length === 0)
+      return pass(`The configuration has usable credentials: ${names.join(', ')}.`);
+    const remedies = [faults.length > 0 ? [CHANGE] : [], exposed.length > 0 ? [PROTECT] : []].flat();
+    return warn([...faults, ...exposed].join(' '), remedies.join(' '));
   },
 };
+
+const CHANGE = 'Change egress.credentials, egress.credential_terms or egress.private_names.';
+const PROTECT =
+  'Give the file to the user of the service (chown), with mode 600, in a folder to which nobody else can write (chmod go-w).';
+
+/** Files of credentials that others can read or replace, each once. */
+async function exposedFiles(
+  { host, loaded: { secretPaths } }: CheckContext,
+  names: readonly string[],
+): Promise<string[]> {
+  const paths = names.flatMap((name) => secretPaths.get(`egress.credentials.${name}`) ?? []);
+  const found = await Promise.all([...new Set(paths)].map((path) => exposures(host, path)));
+  return [...new Set(found.flat())];
+}
 
 function faultsOf({ credentials = {}, credential_terms }: Config['egress'], name: string): string[] {
   const value = credentials[name] ?? '';

@@ -93,6 +93,27 @@ const imagesOn = (disk: { freeBytes?: number; folders?: string; links?: string }
   host: { disks: { [IMAGES]: disk } },
 });
 
+type Owner = NonNullable<NonNullable<Machine['host']>['owners']>[string];
+
+/** A credential in /keys/mine. */
+function credentialIn(file: Owner, folder: Owner = {}): Machine {
+  const egress = {
+    credentials: { mine: 'secret' },
+    credential_terms: { mine: { hosts: ['api.invalid'], owners: ['*'] } },
+  };
+  return {
+    config: { egress },
+    secretPaths: { 'egress.credentials.mine': '/keys/mine' },
+    files: { '/keys/mine': 'secret' },
+    host: { folders: ['/var/lib/svc', '/keys'], owners: { '/keys/mine': file, '/keys': folder } },
+  } as unknown as Machine;
+}
+
+it('leaves alone a credential whose file is private', async () => {
+  const found = (await examine(credentialIn({}))).find(({ id }) => id === 'egress.credentials');
+  expect(found).toMatchObject({ verdict: 'pass' });
+});
+
 const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: Machine][] = [
   ['lint finds errors', 'configuration.rules', 'fail', { lint: { errors: 2, warnings: 0 } }],
   ['lint finds warnings', 'configuration.rules', 'warn', { lint: { errors: 0, warnings: 1 } }],
@@ -363,6 +384,22 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
     {
       config: { egress: { credentials: { mine: value }, credential_terms: { mine } } },
     } as unknown as Machine,
+  ]),
+  ...(
+    [
+      ['the group of another user can read', { gid: 1000, mode: 0o640 }],
+      ['everyone can read', { mode: 0o604 }],
+      ['another user owns', { uid: 1000 }],
+      ['others can change', { mode: 0o602 }],
+      ['others can replace', {}, { mode: 0o757 }],
+      ['the group of another user can replace', {}, { mode: 0o775, gid: 1000 }],
+      ['the owner of the folder can replace', {}, { uid: 1000 }],
+    ] as const
+  ).map(([what, file, folder]): (typeof FAULTS)[number] => [
+    `${what} the file of a credential`,
+    'egress.credentials',
+    'warn',
+    credentialIn(file, folder),
   ]),
   ['the backend is silent', 'custom.backend', 'warn', { ...customOn, findings: { custom: 'backend' } }],
   ['its inventory is odd', 'custom.inventory', 'warn', { ...customOn, findings: { custom: 'inventory' } }],
