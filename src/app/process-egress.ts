@@ -2,6 +2,7 @@
 import { parseDuration } from '../domain/duration.ts';
 import type { Egress, EgressDeps, EgressSettings } from '../egress/egress.ts';
 import { openEgress } from '../egress/open-egress.ts';
+import { localAddresses } from '../host/local-addresses.ts';
 import type { Config } from '../schema/config.ts';
 import type { EgressParts } from '../worker/worker.ts';
 
@@ -10,7 +11,8 @@ type Open = (hooks: Pick<EgressDeps, 'clock' | 'random' | 'onEvent'>) => Egress;
 /** Undefined while `egress.enabled` is false. */
 export function processEgress({ egress }: Pick<Config, 'egress'>): Open | undefined {
   const settings = egressSettings(egress);
-  return egress.enabled ? (hooks) => openEgress({ ...hooks, settings: () => settings }) : undefined;
+  if (!egress.enabled) return undefined;
+  return (hooks) => openEgress({ ...hooks, settings: () => settings, ownAddresses: localAddresses });
 }
 
 /** The same for the sandboxes of a worker. */

@@ -29,7 +29,9 @@ export const dialTcp: EgressDial = (host, port, signal) =>
     socket.once('connect', () => {
       signal.removeEventListener('abort', stop);
       socket.removeListener('error', reject);
-      resolve({ socket, reads, peer: socket.remoteAddress ?? '' });
+      const { localAddress, remoteAddress = '' } = socket;
+      // The kernel connects to an address of its own from the same one, also where its interface is down.
+      resolve({ socket, reads, peer: remoteAddress, isOwn: localAddress === remoteAddress });
     });
   });
 
@@ -44,7 +46,7 @@ export interface DialTerms {
 
 export type Dialed = DialedConnection & { readonly address: string };
 
-/** The first connection that is made; the others are given up. Rejects with `unreachable` or `timeout`. */
+/** The first connection that is made; the others are given up. Rejects with `unreachable`, `timeout` or `address_own_host`. */
 export function dialFirst(addresses: readonly string[], port: number, terms: DialTerms): Promise<Dialed> {
   return new Promise((resolve, reject) => new Race(addresses, port, terms, { resolve, reject }).next());
 }
@@ -64,6 +66,7 @@ class Race {
   #stagger: Timer | undefined;
   #running = 0;
   #isOver = false;
+  #failure: 'unreachable' | 'address_own_host' = 'unreachable';
 
   constructor(addresses: readonly string[], port: number, terms: DialTerms, outcome: Outcome) {
     this.#left = [...addresses];
@@ -85,14 +88,15 @@ class Race {
     if (address !== undefined) {
       if (this.#left.length > 0) this.#stagger = this.#terms.clock.after(STAGGER_MS, () => this.next());
       void this.#try(address);
-    } else if (this.#running === 0) this.#fail('unreachable');
+    } else if (this.#running === 0) this.#fail(this.#failure);
   }
 
   async #try(address: string): Promise<void> {
     this.#running += 1;
     const dialed = await this.#dial(address);
     this.#running -= 1;
-    if (dialed && (this.#isOver || !isAt(dialed.peer, address))) dialed.socket.destroy();
+    if (dialed?.isOwn) this.#failure = 'address_own_host';
+    if (dialed && (this.#isOver || dialed.isOwn || !isAt(dialed.peer, address))) dialed.socket.destroy();
     else if (dialed) return this.#win({ ...dialed, address });
     this.next();
   }
@@ -110,7 +114,7 @@ class Race {
     this.#outcome.resolve(dialed);
   }
 
-  #fail(reason: 'unreachable' | 'timeout'): void {
+  #fail(reason: 'unreachable' | 'timeout' | 'address_own_host'): void {
     if (this.#isOver) return;
     this.#end();
     this.#outcome.reject(new EgressRefusal(reason));

@@ -136,6 +136,8 @@ export interface DialedConnection {
   /** Where the bytes of the socket come, instead of from the socket. */
   readonly reads?: Reads;
   readonly peer: string;
+  /** Both ends are this host: the kernel knows addresses of its own that no list of interfaces has. */
+  readonly isOwn?: boolean;
 }
 
 /** Connects to an address, never to a name. Rejects when it cannot, and when `signal` aborts. */
@@ -153,6 +155,6 @@ export interface EgressDeps {
   dial?: EgressDial;
   /** Authorities in PEM of targets that get a credential. Default: those of Node. */
   roots?: readonly string[];
-  /** Addresses of this host's interfaces; read at most every 30 s. Default: those of the machine. */
-  ownAddresses?(): readonly string[];
+  /** Addresses and blocks that lead to this host; read at most every 30 s. */
+  ownAddresses(): readonly string[];
 }

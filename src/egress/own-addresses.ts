@@ -1,23 +1,23 @@
-// Addresses of this host's interfaces: by them a sandbox would reach what listens on the host, also this server.
-import { networkInterfaces } from 'node:os';
+// Addresses of this host: by them a sandbox would reach what listens on the host, also this server.
+import { addressRanges, isAddressRange } from '../domain/address.ts';
 import { egressHost } from '../domain/egress/host.ts';
 import type { Clock } from '../domain/ports.ts';
 
 const KEPT_MS = 30_000;
 
-/** Says of an address in its canonical spelling whether it is the host's. Reads the interfaces at most every 30 s. */
+/** Says of an address in its canonical spelling whether it is the host's. Calls `read` at most every 30 s. */
 export function ownAddresses(
   clock: Pick<Clock, 'monotonic'>,
-  read: () => readonly string[] = interfaceAddresses,
+  read: () => readonly string[],
 ): (address: string) => boolean {
-  let kept = new Set<string>();
+  let isOwn: (address: string) => boolean = () => false;
   let until = -Infinity;
   return (address) => {
     if (clock.monotonic() >= until) {
-      kept = new Set(read().flatMap((each) => canonical(each) ?? []));
+      isOwn = addressRanges(read().filter(isAddressRange));
       until = clock.monotonic() + KEPT_MS;
     }
-    return kept.has(canonical(address) ?? address);
+    return isOwn(canonical(address) ?? address);
   };
 }
 
@@ -25,8 +25,4 @@ export function ownAddresses(
 export function canonical(text: string): string | undefined {
   const host = egressHost(text);
   return host?.kind === 'address' ? host.address : undefined;
-}
-
-function interfaceAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
 }

@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { EgressLogLine, EgressStatus } from '../../src/schema/egress.ts';
 import { HOSTILE_NAMES, hostileTargets } from '../support/checks/hostile-targets.ts';
-import { type EgressNetwork, egressKey, egressNetwork, OWN_PUBLIC } from '../support/hosts/egress-network.ts';
+import {
+  type EgressNetwork,
+  egressKey,
+  egressNetwork,
+  OWN_HIDDEN,
+  OWN_PUBLIC,
+} from '../support/hosts/egress-network.ts';
 import { describeWith } from '../support/requires.ts';
 import { type Api, api } from '../support/servers/api.ts';
 import { endInNetwork } from '../support/servers/egress-end.ts';
@@ -187,7 +193,7 @@ for (const runner of ['bwrap', 'unshare'] as const)
         ),
       );
       net.clear();
-      const targets = hostileTargets([net.address, 'fd77::2', OWN_PUBLIC]);
+      const targets = hostileTargets([net.address, 'fd77::2', OWN_PUBLIC, ...OWN_HIDDEN]);
       const list = targets.flatMap((host) => [
         { way: 'http', host, port: 80 },
         { way: 'tls', host, port: 443, sni: host },

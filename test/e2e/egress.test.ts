@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { EgressLogLine } from '../../src/schema/egress.ts';
 import { HOSTILE_NAMES, hostileTargets } from '../support/checks/hostile-targets.ts';
-import { type EgressNetwork, egressKey, egressNetwork, OWN_PUBLIC } from '../support/hosts/egress-network.ts';
+import {
+  type EgressNetwork,
+  egressKey,
+  egressNetwork,
+  OWN_HIDDEN,
+  OWN_PUBLIC,
+} from '../support/hosts/egress-network.ts';
 import { describeWith } from '../support/requires.ts';
 import { type Api, api } from '../support/servers/api.ts';
 import { endInNetwork } from '../support/servers/egress-end.ts';
@@ -166,7 +172,7 @@ for (const runner of ['bwrap', 'unshare'] as const)
       // The one by SOCKS with the text of an address sent nothing further.
       expect(net.reached()).toHaveLength(4);
       net.clear();
-      const targets = hostileTargets([net.address, 'fd77::2', OWN_PUBLIC]);
+      const targets = hostileTargets([net.address, 'fd77::2', OWN_PUBLIC, ...OWN_HIDDEN]);
       const list = targets.flatMap((host): Attempt[] =>
         (['connect', 'http', 'socks', 'socks-name'] as const)
           .map((way): Attempt => ({ way, host, port: 80 }))

@@ -1,8 +1,9 @@
 // The user-mode network of sandboxes: what connects for them, and what they do not reach by it (docs/network.md#a-full-network).
 import { readFile } from 'node:fs/promises';
-import { networkInterfaces } from 'node:os';
+import { isIP } from 'node:net';
 import { ServiceError } from '../../domain/errors.ts';
 import { isNameServer, NOT_PUBLIC_RANGES } from '../../domain/outgoing-address.ts';
+import { localAddresses } from '../../host/local-addresses.ts';
 import type { Setting } from '../local/settings.ts';
 import type { UserspaceState } from './state.ts';
 
@@ -60,7 +61,4 @@ async function serversOf(paths: readonly string[], own: readonly string[]): Prom
   return [];
 }
 
-function ownAddresses(): string[] {
-  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  return all.flatMap(({ address, family }) => (family === 'IPv4' ? [address] : []));
-}
+const ownAddresses = () => localAddresses().filter((each) => isIP(each.split('/', 1)[0] ?? '') === 4);

@@ -43,6 +43,8 @@ export const egressKey = { 'x-api-key': KEY };
 
 /** An address of the host that is neither private nor of a loopback. */
 export const OWN_PUBLIC = '93.184.216.99';
+/** Addresses that the host answers although no interface in use has them: of one without a cable, and of a block that is routed to it. */
+export const OWN_HIDDEN = ['93.184.216.98', '93.184.217.7'];
 
 interface Noted {
   where: string;
@@ -122,6 +124,11 @@ function leadEverywhere(from: NetworkHost, to: NetworkHost): void {
   six(one, 'fd77::2');
   six(two, 'fd77::3');
   ip('-n', one, 'addr', 'add', `${OWN_PUBLIC}/32`, 'dev', 'lo');
+  // As an engine's bridge without containers: it has no cable.
+  ip('-n', one, 'link', 'add', 'idle', 'type', 'bridge');
+  ip('-n', one, 'addr', 'add', `${OWN_HIDDEN[0]}/32`, 'dev', 'idle');
+  ip('-n', one, 'link', 'set', 'idle', 'up');
+  ip('-n', one, 'route', 'add', 'local', '93.184.217.0/28', 'dev', 'lo');
   ip('-n', one, 'route', 'add', 'default', 'via', to.address);
   ip('-n', one, '-6', 'route', 'add', 'default', 'via', 'fd77::3');
   // In the table main: the addresses of the cable stay with their owners.

@@ -1,7 +1,7 @@
 // Bounds of outgoing access: connections, new ones, rate, bytes, look-ups, lines and events.
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { dialFirst } from '../../../src/egress/dial.ts';
+import { dialFirst, dialTcp } from '../../../src/egress/dial.ts';
 import type { DialedConnection, EgressEvent } from '../../../src/egress/egress.ts';
 import { DecisionLog } from '../../../src/egress/log.ts';
 import { Notices } from '../../../src/egress/notices.ts';
@@ -170,6 +170,15 @@ it('connects to the first address that answers, and never to another peer', asyn
   silent.catch(() => undefined);
   await clock.advance(1000);
   await expect(silent).rejects.toMatchObject({ reason: 'timeout' });
+});
+
+it('refuses a connection whose ends are both this host, as the kernel sees it', async () => {
+  const port = await target((socket) => void socket.resume());
+  const terms = { dial: dialTcp, clock: fakeClock(), timeoutMs: 1000, signal: forever };
+  const own = dialFirst(['127.0.0.1'], port, terms);
+  await expect(own).rejects.toMatchObject({ reason: 'address_own_host' });
+  const closed = dialFirst(['127.0.0.1'], 1, terms);
+  await expect(closed).rejects.toMatchObject({ reason: 'unreachable' });
 });
 
 const line = (host: string) => ({ host, decision: 'denied' }) as EgressLogLine;
