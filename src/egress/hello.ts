@@ -21,6 +21,21 @@ export type HelloReading =
   | { readonly kind: 'hello'; readonly name: string | undefined }
   | { readonly kind: 'invalid' };
 
+/** Types of records, and the shortest ones that a server might pass over before a hello. */
+const [FIRST_TYPE, LAST_TYPE, SHORT_RECORD, MAJOR, MOST_MAJOR] = [20, 24, 64, 3, 15];
+
+/**
+ * How the bytes of a connection begin: with a handshake of TLS, with another record of TLS, which no client sends first, but some
+ * servers pass over, or with something else.
+ */
+export function startOf(bytes: Buffer): 'hello' | 'odd' | 'other' | 'more' {
+  const [type = 0, major = 0] = bytes;
+  if (type === TLS_HANDSHAKE) return 'hello';
+  if (type < FIRST_TYPE || type > LAST_TYPE || major > MOST_MAJOR) return 'other';
+  if (bytes.length < RECORD_HEAD) return 'more';
+  return major === MAJOR || bytes.readUInt16BE(3) <= SHORT_RECORD ? 'odd' : 'other';
+}
+
 const MORE: HelloReading = { kind: 'more' };
 const INVALID: HelloReading = { kind: 'invalid' };
 
@@ -34,13 +49,19 @@ export class HelloReader {
   #whole: number | undefined;
   #taken = 0;
 
+  /** After `hello`: what came behind its records. */
+  get rest(): Buffer {
+    return this.#rest;
+  }
+
   /** Adds bytes. After `hello` or `invalid` it must not be called. */
   write(bytes: Buffer): HelloReading {
     this.#taken += bytes.length;
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     if (!this.#takeRecords()) return INVALID;
     const wanted = this.#wanted();
-    if (wanted === undefined || wanted > MAX_HELLO_BYTES) return INVALID;
+    // Nothing else is in the records of a hello: some servers would read it as another one.
+    if (wanted === undefined || wanted > MAX_HELLO_BYTES || this.#isOverfull(wanted)) return INVALID;
     if (this.#length >= wanted) return nameOf(this.#message().subarray(MESSAGE_HEAD, wanted));
     // Heads of records count, so that a message in tiny records stays bounded: 6 bytes for each of its own.
     return this.#taken > 7 * MAX_HELLO_BYTES ? INVALID : MORE;
@@ -64,6 +85,10 @@ export class HelloReader {
     }
     this.#rest = this.#rest.subarray(at);
     return isValid && (this.#rest.length === 0 || this.#rest[0] === TLS_HANDSHAKE || this.#isComplete());
+  }
+
+  #isOverfull(wanted: number): boolean {
+    return this.#whole !== undefined && this.#length > wanted;
   }
 
   #isComplete(): boolean {
@@ -115,6 +140,49 @@ class Fields {
   /** A vector: its length in `size` bytes, then so many bytes. */
   vector(size: number): Buffer {
     return this.bytes(this.number(size));
+  }
+}
+
+const MOST_WATCHED = 1024 * 1024;
+
+/**
+ * Looks for a second hello among the records after the first: a server may ask for one, and some then take its server name
+ * (RFC 8446, 4.1.4). Early data can come before it.
+ */
+export class HelloWatch {
+  #rest: Buffer = Buffer.alloc(0);
+  /** Bytes of the running record that are to come. */
+  #left = 0;
+  #taken = 0;
+
+  /** The first bytes of a record, until there are enough of them. */
+  get rest(): Buffer {
+    return this.#rest;
+  }
+
+  /** `before` may pass; `hello` begins with the record of a hello. `isOver`: none can come any more. */
+  write(bytes: Buffer): { before: Buffer; hello?: Buffer; isOver: boolean } {
+    const all = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    this.#taken += bytes.length;
+    let at = Math.min(this.#left, all.length);
+    this.#left -= at;
+    while (all.length - at > RECORD_HEAD) {
+      const [type = 0, length] = [all[at], all.readUInt16BE(at + 3)];
+      if (type === TLS_HANDSHAKE && (length === 0 || all[at + RECORD_HEAD] === CLIENT_HELLO))
+        return { before: all.subarray(0, at), hello: all.subarray(at), isOver: true };
+      if (type === TLS_HANDSHAKE || type < FIRST_TYPE || type > LAST_TYPE) return this.#end(all);
+      const size = RECORD_HEAD + length;
+      this.#left = Math.max(0, size - (all.length - at));
+      at += size - this.#left;
+    }
+    if (this.#taken > MOST_WATCHED) return this.#end(all);
+    this.#rest = Buffer.from(all.subarray(at));
+    return { before: all.subarray(0, at), isOver: false };
+  }
+
+  #end(before: Buffer) {
+    this.#rest = Buffer.alloc(0);
+    return { before, isOver: true };
   }
 }
 

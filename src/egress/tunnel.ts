@@ -4,8 +4,9 @@ import type { Clock } from '../domain/ports.ts';
 import type { AppliedEgress } from './egress.ts';
 import { farewell } from './farewell.ts';
 import { ACCESS_DENIED } from './hello.ts';
+import { HelloGuard } from './hello-guard.ts';
 import type { Passage } from './passage.ts';
-import { HelloGuard, splice } from './splice.ts';
+import { splice } from './splice.ts';
 import type { Upstream } from './upstream.ts';
 
 export interface Opened {
