@@ -10,16 +10,16 @@ const timed = (times: number, once: string) => `
 import socket, ssl, statistics, time
 def opened():
     return trust.wrap_socket(socket.create_connection((HOST, ${TLS_PORT})), server_hostname='${NAME}')
-def get(s):
-    s.sendall(b'GET / HTTP/1.1\\r\\nHost: ${NAME}:${TLS_PORT}\\r\\n\\r\\n')
+def get(s, path=b'/'):
+    s.sendall(b'GET ' + path + b' HTTP/1.1\\r\\nHost: ${NAME}:${TLS_PORT}\\r\\n\\r\\n')
     got = b''
     while not got.endswith(b'ok'):
         part = s.recv(4096)
         if not part: raise SystemExit('the connection ended: ' + repr(got))
         got += part
     if b' 200 ' not in got: raise SystemExit(repr(got))
-def fresh():
-    s = opened(); get(s); s.close()
+def fresh(path=b'/'):
+    s = opened(); get(s, path); s.close()
 kept = opened()
 def once():
     start = time.perf_counter()
@@ -55,11 +55,19 @@ export function brokeredPairs({ client, target, caFile }: EgressWorld, id: strin
     },
     {
       id: 'P45-new',
-      name: 'the same on a new connection',
+      name: 'the same on a new connection of the program',
       target: 2.5,
       ...shared,
       ours: () => inside(30, 'fresh()'),
       baseline: () => here(30, 'fresh()'),
+    },
+    {
+      id: 'P45-first',
+      name: 'the same with a new connection to the target, too, which ends it after each answer',
+      target: 2.5,
+      ...shared,
+      ours: () => inside(30, "fresh(b'/last')"),
+      baseline: () => here(30, "fresh(b'/last')"),
     },
   ];
 }

@@ -44,7 +44,10 @@ require('node:net').createServer({ noDelay: true }, (s) => {
   });
 }).listen(${PORT}, '0.0.0.0', () => console.log('ready'));
 require('node:https')
-  .createServer({ key: process.env.KEY, cert: process.env.CERT, keepAliveTimeout: 60_000 }, (_, answer) => answer.end('ok'))
+  .createServer({ key: process.env.KEY, cert: process.env.CERT, keepAliveTimeout: 60_000 }, (asked, answer) => {
+    if (asked.url === '/last') answer.setHeader('connection', 'close');
+    answer.end('ok');
+  })
   .listen(${TLS_PORT}, '0.0.0.0');
 // Every name is at this address.
 const names = require('node:dgram').createSocket('udp4', (question, from) => {

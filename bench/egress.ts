@@ -21,6 +21,7 @@ const EGRESS_ROWS = [
   'P44',
   'P45-kept',
   'P45-new',
+  'P45-first',
   'P46',
 ] as const;
 

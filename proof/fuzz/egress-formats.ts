@@ -4,6 +4,7 @@ import { egressCredential } from '../../src/domain/egress/credential.ts';
 import type { AppliedEgress } from '../../src/egress/egress.ts';
 import { HelloReader, type HelloReading } from '../../src/egress/hello.ts';
 import { HttpFront } from '../../src/egress/http-front.ts';
+import type { IdleLines } from '../../src/egress/idle-lines.ts';
 import type { Ask } from '../../src/egress/passage.ts';
 import { EgressRefusal } from '../../src/egress/refusal.ts';
 import { readGreeting, readSocksRequest } from '../../src/egress/socks.ts';
@@ -169,6 +170,7 @@ async function forwarded(
   };
   const gate = {
     ...{ policy, connectMs: 1000, again: () => undefined, idleMs: 1000, open, openEarly: open },
+    idle: { take: () => undefined, put: () => undefined, clear: () => undefined } as unknown as IdleLines,
     admit: async () => Promise.reject(new EgressRefusal('not_allowed')),
     refuse: (_: Ask, __: Duplex, error: unknown) => error as EgressRefusal,
   };

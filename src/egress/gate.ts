@@ -2,7 +2,6 @@
 import type { Duplex } from 'node:stream';
 import type { GateConnection, SandboxGate } from '../agent/gate-io.ts';
 import type { Clock } from '../domain/ports.ts';
-import { takeToken } from '../domain/rate.ts';
 import type { EgressCheck } from '../schema/egress.ts';
 import { AcceptLoop } from './accept.ts';
 import { allowTarget, decide, type IsOwn, verdictOf } from './decide.ts';
@@ -19,12 +18,13 @@ import type {
 } from './egress.ts';
 import { serveClient, serveTarget } from './front.ts';
 import type { HttpFront } from './http-front.ts';
+import { IdleLines } from './idle-lines.ts';
 import { DecisionLog } from './log.ts';
 import { Notices } from './notices.ts';
 import { type Ask, Passage } from './passage.ts';
 import { noticesOf } from './passage-notices.ts';
 import { noSession, openPorts } from './ports.ts';
-import { ByteQuota } from './quota.ts';
+import { ByteQuota, ConnectionRate } from './quota.ts';
 import { EgressRefusal } from './refusal.ts';
 import { Names } from './resolve.ts';
 import { Slots } from './slots.ts';
@@ -53,7 +53,9 @@ export class OpenGate implements EgressGate, FrontGate {
   #policy: AppliedEgress;
   readonly #names: Names;
   readonly #quota: ByteQuota;
+  readonly #rate: ConnectionRate;
   readonly #slots: Slots;
+  readonly idle: IdleLines;
   readonly #log = new DecisionLog();
   readonly #notices: Notices;
   readonly #passages = new Set<Passage>();
@@ -61,8 +63,7 @@ export class OpenGate implements EgressGate, FrontGate {
   readonly #clients = new Set<Duplex>();
   #loop: AcceptLoop | undefined;
   #agent: SandboxGate | undefined;
-  #missing: readonly number[] = [];
-  #rateFullAt = 0;
+  missing: readonly number[] = [];
   #isClosed = false;
 
   constructor(policy: AppliedEgress, deps: GateDeps) {
@@ -71,16 +72,14 @@ export class OpenGate implements EgressGate, FrontGate {
     const { clock, resolver } = deps;
     this.#names = new Names(resolver, clock);
     this.#quota = new ByteQuota(() => this.#policy, clock);
+    this.#rate = new ConnectionRate(() => deps.settings().new_connections_per_minute, clock);
     this.#slots = new Slots(() => this.#policy.max_connections, clock);
+    this.idle = new IdleLines(clock, () => this.#slots.waiting + deps.slots.waiting > 0);
     this.#notices = new Notices(clock, (event) => deps.onEvent(event));
   }
 
   get policy(): AppliedEgress {
     return this.#policy;
-  }
-
-  get missing(): readonly number[] {
-    return this.#missing;
   }
 
   get idleMs(): number {
@@ -101,7 +100,8 @@ export class OpenGate implements EgressGate, FrontGate {
 
   get counters(): EgressCounters {
     const { sent, received } = this.#quota.bytes;
-    return { ...this.#counts, open: this.#open().length, sent_bytes: sent, received_bytes: received };
+    const open = this.#open().filter((passage) => passage.isInUse).length;
+    return { ...this.#counts, open, sent_bytes: sent, received_bytes: received };
   }
 
   /** Numbers for `/diagnostics`. */
@@ -126,6 +126,7 @@ export class OpenGate implements EgressGate, FrontGate {
   async change(policy: AppliedEgress): Promise<void> {
     const before = this.#policy.ports?.join();
     this.#policy = policy;
+    this.idle.clear();
     for (const passage of this.#open()) passage.review(policy);
     if (this.#quota.isUsed) this.#exhausted();
     this.#slots.admit();
@@ -152,6 +153,7 @@ export class OpenGate implements EgressGate, FrontGate {
     this.#loop?.stop();
     for (const client of [...this.#clients]) client.destroy();
     for (const passage of [...this.#passages]) passage.cut('policy_changed');
+    this.idle.clear();
     this.#names.close();
     this.#notices.close();
     this.#log.close();
@@ -176,6 +178,7 @@ export class OpenGate implements EgressGate, FrontGate {
       allowTarget(this.#policy, wanted);
       this.#takeToken();
       const { signal } = passage.over;
+      if (this.#slots.isFull || this.#deps.slots.isFull) this.idle.clear();
       leaving.push(await this.#slots.take(signal));
       leaving.push(await this.#deps.slots.take(signal));
       const { addresses } = await decide(this.#decider(), wanted);
@@ -218,7 +221,7 @@ export class OpenGate implements EgressGate, FrontGate {
 
   async #openPorts(gate: SandboxGate): Promise<void> {
     const { ports, proxy_port = this.#deps.settings().proxy_port } = this.#policy;
-    this.#missing = await openPorts(gate, proxy_port, ports);
+    this.missing = await openPorts(gate, proxy_port, ports);
   }
 
   #client({ origin: { uid, target }, socket: client }: GateConnection): void {
@@ -243,11 +246,7 @@ export class OpenGate implements EgressGate, FrontGate {
   #takeToken(): void {
     if (this.#isClosed) throw new EgressRefusal('policy_changed');
     if (this.#quota.isUsed) throw new EgressRefusal('bytes');
-    const burst = this.#deps.settings().new_connections_per_minute;
-    const shape = { burst, refillMs: 60_000 / burst };
-    const { verdict, fullAt } = takeToken(shape, this.#rateFullAt, this.#deps.clock.monotonic());
-    this.#rateFullAt = fullAt;
-    if (!verdict.allowed) throw new EgressRefusal('rate');
+    if (!this.#rate.take()) throw new EgressRefusal('rate');
   }
 
   #passage(ask: Ask, client: Duplex, more: { leave?(): void; isEarly?: boolean } = {}): Passage {

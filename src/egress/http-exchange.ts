@@ -9,26 +9,20 @@ import {
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { endToEnd, type HeaderList, valuesOf } from '../domain/header-lists.ts';
-import type { Clock } from '../domain/ports.ts';
-import { closeLine, type KeptLine, type Line, lineKey } from './kept-line.ts';
+import { type Asking, lineFor, settleLine } from './exchange-line.ts';
+import type { Line } from './kept-line.ts';
 import type { Ask } from './passage.ts';
 import { bodyOf, EgressRefusal, REASON_HEADER, refusalOf, sentenceOf, statusOf } from './refusal.ts';
 import { brokeredRoute, type HttpRoute, hostHeader, isSame, plainRoute, targetOf } from './route.ts';
-import { secure } from './secure.ts';
 import { splice } from './splice.ts';
 import { readHostHeader } from './target.ts';
-import type { Visit } from './visit.ts';
 
 const MAX_HEAD_BYTES = 32 * 1024;
 const MAX_INTERIM = 16;
 
-export interface Exchange {
+export interface Exchange extends Asking {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly client: Duplex;
-  readonly visit: Visit;
-  readonly clock: Clock;
-  readonly kept: KeptLine;
   /** The program asks for another protocol on this connection. */
   readonly isUpgrade?: boolean;
 }
@@ -47,7 +41,10 @@ export async function exchange(task: Exchange): Promise<void> {
     return answerRefusal(task, plain.ask, visit.gate.refuse(plain.ask, client, error));
   }
   const isRepeatable = REPEATABLE.includes(request.method ?? '') && !hasBody(request.rawHeaders);
-  if ((await attempt(task, route)) === 'stale' && (!isRepeatable || (await attempt(task, route)) === 'stale'))
+  if ((await attempt(task, route)) === 'done') return;
+  // Its target has closed others, too.
+  visit.gate.idle.clear();
+  if (!isRepeatable || (await attempt(task, route)) === 'stale')
     await answerRefusal(task, route.ask, new EgressRefusal('unreachable'));
 }
 
@@ -67,7 +64,7 @@ async function attempt(task: Exchange, route: HttpRoute): Promise<'done' | 'stal
     if (reply.kind === 'switched') switchOver(task, line, reply);
     else {
       await relay(task, reply.answer, route);
-      finish(task, line, { route, isKept: reply.isKept() });
+      settleLine(task, line, { route, answer: reply.answer, isKept: reply.isKept() });
     }
   } catch (error) {
     line?.opened.upstream.destroy();
@@ -78,39 +75,6 @@ async function attempt(task: Exchange, route: HttpRoute): Promise<'done' | 'stal
     client.off('close', gone);
   }
   return 'done';
-}
-
-/** An early connection that waited longer for its request may be closed by its target at any moment. */
-const EARLY_MS = 1000;
-
-/** Rejects with a refusal, which has been logged. */
-async function lineFor({ client, visit, clock, kept }: Exchange, route: HttpRoute): Promise<Line> {
-  const { gate } = visit;
-  const known = route.isTls ? await kept.take(lineKey(route.host, route.ask.port), route.ask) : undefined;
-  if (known && (known.isReused || clock.monotonic() - known.openedAt < EARLY_MS)) {
-    try {
-      gate.again(known.opened.passage, route.ask);
-      return known;
-    } catch (error) {
-      closeLine(known);
-      throw error;
-    }
-  }
-  if (known) closeLine(known);
-  const opened = await gate.open(route.ask, client);
-  const stream = route.isTls ? await secure(opened, route.host, gate, clock) : opened.upstream;
-  return { opened, stream, isReused: false, openedAt: clock.monotonic() };
-}
-
-/** A connection by TLS serves further requests of this program's connection, any other one request. */
-function finish(
-  { kept }: Exchange,
-  line: Line,
-  { route, isKept }: { route: HttpRoute; isKept: boolean },
-): void {
-  if (!route.isTls || !isKept || line.stream.destroyed) return void line.opened.upstream.destroy();
-  line.opened.passage.pause();
-  kept.keep(lineKey(route.host, route.ask.port), { ...line, isReused: true });
 }
 
 /** Throws a refusal. */

@@ -44,13 +44,17 @@ export class HttpFront implements HttpReader {
 
   serve(client: Duplex, visit: Visit, firstMs: number, early?: EarlyLine): void {
     const timer = this.clock.after(firstMs, () => client.destroy());
-    const kept = new KeptLine();
+    const kept = new KeptLine((key, line) => visit.gate.idle.put(key, line));
     if (early) kept.expect(early);
     const seat: Seat = { visit, kept, timer, running: 0, last: Promise.resolve() };
     this.#seats.set(client, seat);
     client.once('close', () => {
       seat.timer.cancel();
       kept.close();
+    });
+    // Its last answer has left: what it used is free for the next program before the connection itself has ended.
+    client.once('end', () => {
+      if (seat.running === 0) kept.close();
     });
     this.#server.emit('connection', client);
   }

@@ -1,6 +1,7 @@
-// The connection to a target that a program's connection used last, or that is opened for its first request: open for its next one. It
-// is never shared: one program's connection has one.
+// The connection to a target that a program's connection used last, or that waits for its first request: open for its next one. One
+// program's connection has one, and nobody else uses it meanwhile.
 import type { Duplex } from 'node:stream';
+import type { EgressCredential } from '../domain/egress/credential.ts';
 import type { Ask } from './passage.ts';
 import type { Opened } from './tunnel.ts';
 
@@ -10,14 +11,17 @@ export interface Line {
   readonly stream: Duplex;
   /** It has served a request before: the target may have closed it meanwhile. */
   readonly isReused: boolean;
-  /** Monotonic ms. */
-  readonly openedAt: number;
+  /** Monotonic ms since which it waits for the first request of a program's connection; undefined once that has had one. */
+  readonly waitingSince?: number | undefined;
+  /** Other connections of the same user may use it next, for requests with this credential; undefined: none. */
+  readonly reusableWith?: EgressCredential | undefined;
 }
 
 /** Which requests a line can serve. `host` is canonical. */
-export const lineKey = (host: string, port: number): string => `${host}:${port}`;
+export const lineKey = (host: string, { port, uid }: Pick<Ask, 'port' | 'uid'>): string =>
+  `${host}:${port} ${uid}`;
 
-/** A connection that is opened before the request that it is for has come. */
+/** A connection that is there, or is opened, before the request that it is for has come. */
 export interface EarlyLine {
   readonly key: string;
   readonly line: Promise<Line>;
@@ -30,10 +34,24 @@ export const closeLine = ({ opened, stream }: Line): void => {
   opened.upstream.destroy();
 };
 
+export const isOpen = ({ opened, stream }: Line): boolean => !stream.destroyed && opened.passage.isOpen;
+
+/** Calls `drop` for what a target sends without a request, and at the end. Returns how to stop. */
+export function watch({ stream }: Line, drop: () => void): () => void {
+  stream.on('data', drop).once('end', drop).once('close', drop);
+  return () => void stream.off('data', drop).off('end', drop).off('close', drop);
+}
+
 export class KeptLine {
-  #kept: { key: string; line: Line; drop: () => void } | undefined;
+  readonly #spare: (key: string, line: Line) => void;
+  #kept: { key: string; line: Line; unwatch: () => void } | undefined;
   #early: EarlyLine | undefined;
   #isClosed = false;
+
+  /** `spare` owns the line that is left when the program's connection ends. */
+  constructor(spare: (key: string, line: Line) => void) {
+    this.#spare = spare;
+  }
 
   /** Owns the line, from when it is there. */
   expect(early: EarlyLine): void {
@@ -62,33 +80,38 @@ export class KeptLine {
   }
 
   #taken(key: string): Line | undefined {
+    const kept = this.#released();
+    if (!kept) return undefined;
+    if (kept.key === key && isOpen(kept.line)) return kept.line;
+    closeLine(kept.line);
+    return undefined;
+  }
+
+  #released() {
     const kept = this.#kept;
     this.#kept = undefined;
-    if (!kept) return undefined;
-    const { line, drop } = kept;
-    line.stream.off('data', drop).off('end', drop);
-    if (kept.key === key && !line.stream.destroyed && line.opened.passage.isOpen) return line;
-    line.stream.destroy();
-    return undefined;
+    kept?.unwatch();
+    return kept;
+  }
+
+  #drop(): void {
+    const kept = this.#released();
+    if (kept) closeLine(kept.line);
   }
 
   /** Owns the line. What a target sends without a request ends it. */
   keep(key: string, line: Line): void {
-    const drop = () => {
-      if (this.#kept?.line === line) this.#kept = undefined;
-      closeLine(line);
-    };
-    this.#kept?.drop();
-    if (this.#isClosed) return void drop();
-    this.#kept = { key, line, drop };
-    line.stream.on('data', drop).once('end', drop);
+    this.#drop();
+    if (this.#isClosed) return void closeLine(line);
+    this.#kept = { key, line, unwatch: watch(line, () => this.#drop()) };
   }
 
-  /** Closes what is kept, now and later. */
+  /** The program asks nothing more. Safe twice. */
   close(): void {
     this.#isClosed = true;
     this.#early?.line.then(closeLine, () => undefined);
     this.#early = undefined;
-    this.#kept?.drop();
+    const kept = this.#released();
+    if (kept) this.#spare(kept.key, kept.line);
   }
 }

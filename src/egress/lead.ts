@@ -60,13 +60,15 @@ async function intercept(
   const began = (early: Passage) => {
     passage = early;
   };
-  const line = openEarly(client, host, { ask, gate, clock, began });
+  const key = lineKey(host, ask);
+  const idle = gate.idle.take(key, client);
+  const line = idle ? Promise.resolve(idle) : openEarly(client, host, { ask, gate, clock, began });
   // Whoever takes the line gets its refusal.
   line.catch(() => undefined);
   try {
     const inside = await endTls(client, host, gate.authority as EgressAuthority, clock);
     http.serve(inside, { ...visit, fixed: { ...ask, isTls: true } }, firstMs, {
-      key: lineKey(host, ask.port),
+      key,
       line,
       asked: (request) => passage?.asked(request),
     });
@@ -84,7 +86,7 @@ async function openEarly(
 ): Promise<Line> {
   const opened = await gate.openEarly(ask, client, began);
   const stream = await secure(opened, host, gate, clock);
-  return { opened, stream, isReused: false, openedAt: clock.monotonic() };
+  return { opened, stream, isReused: false, waitingSince: clock.monotonic() };
 }
 
 function isIntercepted(ask: Ask, { policy, authority }: FrontGate): boolean {

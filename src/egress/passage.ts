@@ -51,7 +51,8 @@ export class Passage {
   /** Aborts when the program gives up, or when this is cut. */
   readonly over = new AbortController();
   readonly #deps: PassageDeps;
-  readonly #client: Duplex;
+  /** Undefined while no program uses the connection. */
+  #client: Duplex | undefined;
   #startedAt: number;
   readonly #bytes: Record<Direction, number> = { sent: 0, received: 0 };
   /** The last request has ended, and its line is written, or the first one has not come. */
@@ -80,6 +81,18 @@ export class Passage {
     if (client.destroyed) this.#gone();
   }
 
+  /** The program is done with the connection, which waits for another one between two requests. */
+  detach(): void {
+    this.#client?.off('close', this.#gone);
+    this.#client = undefined;
+  }
+
+  /** Another program gets the connection. */
+  attach(client: Duplex): void {
+    this.#client = client;
+    client.once('close', this.#gone);
+  }
+
   readonly #gone = () => this.over.abort(GONE);
 
   get verdict() {
@@ -88,6 +101,11 @@ export class Passage {
 
   get isOpen(): boolean {
     return this.#upstream !== undefined && !this.#isEnded;
+  }
+
+  /** Open for a program. */
+  get isInUse(): boolean {
+    return this.isOpen && this.#client !== undefined;
   }
 
   /** Canonical, as far as it is a host. */
@@ -245,7 +263,7 @@ export class Passage {
   #reset(): void {
     this.over.abort(new EgressRefusal(this.#verdict.reason));
     this.#upstream?.destroy(new EgressRefusal(this.#verdict.reason));
-    this.#client.destroy();
+    this.#client?.destroy();
     if (this.#upstream) this.#end();
   }
 
@@ -253,10 +271,11 @@ export class Passage {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#watch?.stop();
-    this.#client.off('close', this.#gone);
-    const isFailure = decisionOf(this.#verdict.reason) !== 'allowed' && !this.#client.destroyed;
+    const client = this.#client;
+    client?.off('close', this.#gone);
+    const isFailure = decisionOf(this.#verdict.reason) !== 'allowed' && client?.destroyed === false;
     this.#isHeld = isFailure && !this.#isAsked;
-    if (this.#isHeld) this.#client.once('close', () => this.#settle());
+    if (this.#isHeld) client?.once('close', () => this.#settle());
     this.#deps.ended(this, this.#isHeld || (this.#isBetween && !isFailure));
   }
 

@@ -1,5 +1,6 @@
-// How many bytes a sandbox may move, and how fast.
+// How many bytes a sandbox may move, and how fast; and how many connections it may open.
 import type { Clock } from '../domain/ports.ts';
+import { takeToken } from '../domain/rate.ts';
 import type { AppliedEgress } from './egress.ts';
 import type { Direction } from './upstream.ts';
 
@@ -33,5 +34,26 @@ export class ByteQuota {
     const paidAt = Math.max(this.#paidAt[direction], now - BURST_MS) + (bytes / rate) * 1000;
     this.#paidAt[direction] = paidAt;
     return Math.max(0, paidAt - now);
+  }
+}
+
+/** New connections of a sandbox. */
+export class ConnectionRate {
+  readonly #aMinute: () => number;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  #fullAt = 0;
+
+  constructor(aMinute: () => number, clock: Pick<Clock, 'monotonic'>) {
+    this.#aMinute = aMinute;
+    this.#clock = clock;
+  }
+
+  /** Whether one more may be opened, which counts it. */
+  take(): boolean {
+    const burst = this.#aMinute();
+    const shape = { burst, refillMs: 60_000 / burst };
+    const { verdict, fullAt } = takeToken(shape, this.#fullAt, this.#clock.monotonic());
+    this.#fullAt = fullAt;
+    return verdict.allowed;
   }
 }

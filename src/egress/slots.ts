@@ -25,13 +25,17 @@ export class Slots {
     return this.#open;
   }
 
+  get isFull(): boolean {
+    return this.#open >= this.#most();
+  }
+
   get waiting(): number {
     return this.#queue.length;
   }
 
   /** Resolves with how to leave, which is safe twice. Rejects with `connections` after 10 s, and when `signal` aborts. */
   async take(signal: AbortSignal): Promise<() => void> {
-    if (this.#open >= this.#most() || this.#queue.length > 0) await this.#turn(signal);
+    if (this.isFull || this.#queue.length > 0) await this.#turn(signal);
     else this.#open += 1;
     let isOpen = true;
     return () => {
@@ -44,7 +48,7 @@ export class Slots {
 
   /** Lets waiting connections in, as far as the bound allows now. */
   admit(): void {
-    while (this.#queue.length > 0 && this.#open < this.#most()) {
+    while (this.#queue.length > 0 && !this.isFull) {
       this.#open += 1;
       this.#queue.shift()?.enter();
     }

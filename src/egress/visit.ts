@@ -1,6 +1,7 @@
 // What the readers of the proxy port need of the gate, and what they know of one connection to it.
 import type { Duplex } from 'node:stream';
 import type { AppliedEgress, EgressAuthority } from './egress.ts';
+import type { IdleLines } from './idle-lines.ts';
 import type { EarlyLine } from './kept-line.ts';
 import type { Ask, Passage } from './passage.ts';
 import type { EgressRefusal } from './refusal.ts';
@@ -10,6 +11,8 @@ import type { Opened } from './tunnel.ts';
 /** The gate of the sandbox: decides, connects and remembers. */
 export interface FrontGate {
   readonly policy: AppliedEgress;
+  /** Connections to targets for the next program. */
+  readonly idle: IdleLines;
   /** Decides and connects. Rejects with a refusal, which has been logged. */
   open(ask: Ask, client: Duplex): Promise<Opened>;
   /**

@@ -45,6 +45,8 @@ export interface SideOptions {
   targets?: Record<string, number>;
   settings?: Partial<EgressSettings>;
   deps?: Partial<EgressDeps>;
+  /** The user of the programs that connect next. */
+  uid?: () => number | undefined;
 }
 
 export function applied(rules: EgressPolicy, more: Partial<AppliedEgress> = {}): AppliedEgress {
@@ -93,7 +95,7 @@ export async function egressSide(options: SideOptions = {}): Promise<EgressSide>
     ...options.deps,
   });
   const gate = egress.open(SANDBOX, applied(options.rules ?? {}, options.policy));
-  const { io, port, end } = await proxyPort();
+  const { io, port, end } = await proxyPort(options.uid);
   await gate.serve(io);
   onTestFinished(async () => {
     await egress.close();
@@ -110,7 +112,9 @@ export async function egressSide(options: SideOptions = {}): Promise<EgressSide>
 }
 
 /** What an agent gives of its proxy port, over real sockets. */
-export async function proxyPort(): Promise<{ io: SandboxIo; port: number; end(): void }> {
+export async function proxyPort(
+  uid: () => number | undefined = () => 1000,
+): Promise<{ io: SandboxIo; port: number; end(): void }> {
   const waiting: { resolve(connection: GateConnection): void; reject(error: Error): void }[] = [];
   const came: Socket[] = [];
   let isOver: () => void = () => undefined;
@@ -124,7 +128,8 @@ export async function proxyPort(): Promise<{ io: SandboxIo; port: number; end():
   const hand = () => {
     while (came.length > 0 && waiting.length > 0) {
       const socket = came.shift() as Socket;
-      waiting.shift()?.resolve({ origin: { uid: 1000, peerPort: socket.remotePort ?? 0 }, socket });
+      const origin = { uid: uid(), peerPort: socket.remotePort ?? 0 };
+      waiting.shift()?.resolve({ origin, socket });
     }
   };
   const gate = {
