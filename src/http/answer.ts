@@ -64,11 +64,11 @@ export class PiecedAnswer {
 
 /** Text of another type than JSON, or JSON that is rendered already. */
 export class TextAnswer {
-  readonly text: string;
+  readonly text: string | Buffer;
   readonly type: string;
   readonly headers: Record<string, string>;
 
-  constructor(text: string, type: string, headers: Record<string, string> = {}) {
+  constructor(text: string | Buffer, type: string, headers: Record<string, string> = {}) {
     this.text = text;
     this.type = type;
     this.headers = headers;

@@ -7,6 +7,12 @@ import type { AuthorizedCaller } from './caller.ts';
 import { disconnectSignal } from './client-disconnect.ts';
 import type { Scheme } from './headers/forwarded.ts';
 
+/** The API description as it is answered. */
+export interface ServedOpenapi {
+  json(): Buffer;
+  yaml(): Buffer;
+}
+
 /** What handlers may know about the server itself. */
 export interface ServerFacts {
   /** The version in package.json, for example `0.1.0`. */
@@ -17,8 +23,7 @@ export interface ServerFacts {
   maxArchiveSize: number;
   /** Bytes of an archive of a folder at most. */
   maxFolderSize: number;
-  /** The API description, rendered once. */
-  openapi(): { json: string; yaml: string };
+  openapi: ServedOpenapi;
 }
 
 interface CallParts<P, Q, B> {

@@ -21,13 +21,21 @@ import type { Origin, RateLimiter } from './rate-limit.ts';
 import type { AuthenticateWorker } from './worker-caller.ts';
 
 /**
- * `none`: never a key. `optional`: a key shows more. `api`: an API or admin key when `auth.enabled`. `admin`: an admin
+ * `none`: never a key. `code`: a code in the request that is good once; a key neither helps nor harms. `optional`: a key shows more. `api`: an API or admin key when `auth.enabled`. `admin`: an admin
  * key, or what stands in for it (`domain/access.mayAdminister`). `quota_write`: `api` or `admin`, as `auth.quota_writes` says;
  * `image_write`: as `images.writes` says.
- * `worker`: the credential of the worker that the path names, and nothing else. `none`, `optional` and `worker` do not
+ * `worker`: the credential of the worker that the path names, and nothing else. `none`, `code`, `optional` and `worker` do not
  * count for the rate limit.
  */
-export type RouteAuth = 'none' | 'optional' | 'api' | 'admin' | 'quota_write' | 'image_write' | 'worker';
+export type RouteAuth =
+  | 'none'
+  | 'code'
+  | 'optional'
+  | 'api'
+  | 'admin'
+  | 'quota_write'
+  | 'image_write'
+  | 'worker';
 
 export interface AuthorizedCaller {
   caller: Caller;
@@ -90,7 +98,8 @@ function authorizeCaller(route: RouteAccess, presented: Presented, access: Acces
   const { headers, requestId } = presented;
   const { authenticate, rules, limiter, named } = access;
   const needed = isKeyed(route);
-  const identity = route.auth === 'none' ? undefined : authenticate(headers, presented, needed);
+  const isAsked = route.auth !== 'none' && route.auth !== 'code';
+  const identity = isAsked ? authenticate(headers, presented, needed) : undefined;
   if (identity) presented.identified(identity);
   const administers = identity !== undefined && mayAdminister(rules, identity);
   if (!needed)
@@ -128,9 +137,11 @@ function notItsOwner(): ServiceError {
   });
 }
 
+const UNKEYED: readonly RouteAuth[] = ['none', 'code', 'optional', 'worker'];
+
 /** Whether an API key is asked for and calls are counted. */
 export function isKeyed({ auth }: { auth: RouteAuth }): boolean {
-  return auth !== 'none' && auth !== 'optional' && auth !== 'worker';
+  return !UNKEYED.includes(auth);
 }
 
 function isForAdmins(auth: RouteAuth, { quota_writes, image_writes }: AccessRules): boolean {

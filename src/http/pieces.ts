@@ -16,6 +16,11 @@ export function withOutputs(value: object): Generator<Buffer> {
   return joined(objectParts(value));
 }
 
+/** The pieces of bytes in memory, which are not copied. */
+export function* bytePieces(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
+}
+
 /** The pieces of a text in memory. A pair of surrogates stays together. */
 export function* textPieces(text: string): Generator<Buffer> {
   for (let at = 0; at < text.length; ) {

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../schema/error.ts';
 import type { KeyScope } from '../schema/key.ts';
 import type { Answer, PiecedAnswer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';
 import type { Call } from './call.ts';
-import type { RouteAuth } from './caller.ts';
+import { isKeyed, type RouteAuth } from './caller.ts';
 import { type Method, operationOf, type RouteId } from './paths.ts';
 import { type RouteAudit, routeAudit } from './route-audit.ts';
 
@@ -122,7 +122,7 @@ function scopeOf(
   { auth, scope }: Pick<RouteFacts<Shape, Shape, Shape, Shape>, 'auth' | 'scope'>,
   method: Method,
 ) {
-  if (auth === 'none' || auth === 'optional' || auth === 'worker') return undefined;
+  if (!isKeyed({ auth })) return undefined;
   if (auth === 'admin' || auth === 'quota_write' || auth === 'image_write') return 'admin';
   return scope ?? (method === 'GET' ? 'read' : 'use');
 }

@@ -5,7 +5,7 @@ import type { Clock, Logger } from '../domain/ports.ts';
 import { Answer, PiecedAnswer, StreamAnswer, TextAnswer } from './answer.ts';
 import { signedBy } from './half-closed.ts';
 import { cachedJson } from './json-cache.ts';
-import { listPieces, PIECE, textPieces } from './pieces.ts';
+import { bytePieces, listPieces, PIECE, textPieces } from './pieces.ts';
 import type { Route } from './route.ts';
 import { dropIfStalled, writePieces } from './write-pieces.ts';
 
@@ -60,10 +60,10 @@ function sendJson(reply: FastifyReply, route: Route, body: unknown, deps: SendDe
   return sendText(reply, write(body), deps);
 }
 
-function sendText(reply: FastifyReply, text: string, deps: SendDeps): FastifyReply {
+function sendText(reply: FastifyReply, text: string | Buffer, deps: SendDeps): FastifyReply {
   if (text.length <= PIECE) return sendAtOnce(reply, text, deps);
   reply.header('Content-Length', Buffer.byteLength(text));
-  return sendPieces(reply, textPieces(text), deps);
+  return sendPieces(reply, typeof text === 'string' ? textPieces(text) : bytePieces(text), deps);
 }
 
 /** One piece goes as it is. */

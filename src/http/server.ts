@@ -13,7 +13,7 @@ import { maxArchive } from './body/limits.ts';
 import type { ServerFacts } from './call.ts';
 import { type ConnectionLimits, limitConnections, mostConnections } from './connections.ts';
 import { registerConsole } from './console/console.ts';
-import { renderOpenapi } from './description/openapi.ts';
+import { servedOpenapi } from './description/openapi.ts';
 import { registerFacade } from './e2b/facade.ts';
 import { answerPortFailure } from './e2b/port-answers.ts';
 import { OWN_PORTS, opensPorts, ownTarget, portTarget, servePortOf } from './e2b/sandbox-ports.ts';
@@ -214,7 +214,7 @@ function registerAll(
   );
   // Where tools look for it.
   app.get('/openapi.json', (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(shared.facts.openapi().json),
+    reply.type('application/json; charset=utf-8').send(shared.facts.openapi.json()),
   );
   const { e2b, mcp, console, auth, server } = deps.config.current();
   // Never open to a network without keys.
@@ -233,18 +233,13 @@ const isOfFacade = (config: object) =>
 const isOfSandbox = (config: object) => (config as { isOfSandbox?: boolean }).isOfSandbox === true;
 
 function factsOf({ version, config }: HttpServerDeps): ServerFacts {
-  let rendered: { json: string; yaml: string } | undefined;
-  const openapi = () => {
-    rendered ??= renderOpenapi(version);
-    return rendered;
-  };
   const { server, images } = config.current();
   const sizes = {
     maxFileSize: server.max_file_size,
     maxArchiveSize: maxArchive(images),
     maxFolderSize: server.max_archive_size,
   };
-  return { version, ...sizes, openapi };
+  return { version, ...sizes, openapi: servedOpenapi(version) };
 }
 
 async function listen(app: FastifyInstance, { host, port }: Config['server']): Promise<string> {

@@ -114,13 +114,7 @@ describe('the access table', () => {
     for (const { id, auth, owned } of ROUTES)
       expect([id, SAMPLES[id].kind]).toEqual([
         id,
-        CODED.includes(id)
-          ? 'coded'
-          : auth in KIND
-            ? KIND[auth as keyof typeof KIND]
-            : owned
-              ? 'owned'
-              : 'keyed',
+        auth in KIND ? KIND[auth as keyof typeof KIND] : owned ? 'owned' : 'keyed',
       ]);
     for (const id of ROUTE_IDS)
       expect([id, SAMPLES[id].kind === 'admin']).toEqual([
@@ -137,14 +131,12 @@ describe('the access table', () => {
 });
 const KIND = {
   none: 'open',
+  code: 'coded',
   optional: 'open',
   admin: 'admin',
   image_write: 'admin',
   worker: 'worker',
 } as const;
-
-/** Open to whoever has a code. */
-const CODED: RouteId[] = ['downloadFile', 'exchangeLoginCode'];
 
 /** Of administrators unless images.writes is api. */
 const WRITES_IMAGES: RouteId[] = ['pullImage', 'importImage', 'tagImage', 'pruneImages', 'deleteImage'];

@@ -6,15 +6,16 @@ import { PATHS } from '../../src/http/paths.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import type { Event } from '../../src/schema/event.ts';
 import type { ExecItem } from '../../src/schema/exec.ts';
-import { askSample, ROUTE_IDS } from '../support/checks/route-samples.ts';
+import { askSample, ROUTE_IDS, SAMPLES } from '../support/checks/route-samples.ts';
 import { type Answer, api } from '../support/servers/api.ts';
 import { admin, type World, world } from '../support/servers/control.ts';
 import { ADMIN_KEY, API_KEY } from '../support/servers/http-server.ts';
 
 const AUTH = { enabled: true, api_key: API_KEY, admin_api_key: ADMIN_KEY };
 const POOL = { enabled: true, image: 'host', max_vms: 2, max_users_per_vm: 2 } as const;
-/** downloadFile takes a code, and no key. */
-const ABOUT_ONE = ROUTE_IDS.filter((id) => PATHS[id].includes('/sandboxes/{id}') && id !== 'downloadFile');
+const ABOUT_ONE = ROUTE_IDS.filter(
+  (id) => PATHS[id].includes('/sandboxes/{id}') && SAMPLES[id].kind !== 'coded',
+);
 const shared = { 'x-api-key': API_KEY };
 
 interface Served {

@@ -5,7 +5,7 @@ import WebSocket from 'ws';
 import { tally } from '../../proof/tally.ts';
 import { PATHS } from '../../src/http/paths.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
-import { askSample, ROUTE_IDS } from '../support/checks/route-samples.ts';
+import { askSample, ROUTE_IDS, SAMPLES } from '../support/checks/route-samples.ts';
 import { type World, world } from '../support/servers/control.ts';
 import { ADMIN_KEY, API_KEY } from '../support/servers/http-server.ts';
 
@@ -15,8 +15,9 @@ const [own, other] = [
   { ...key, 'x-user-id': 'ann' },
   { ...key, 'x-user-id': 'bob' },
 ];
-/** downloadFile takes a code, and no key. */
-const ABOUT_ONE = ROUTE_IDS.filter((id) => PATHS[id].includes('/sandboxes/{id}') && id !== 'downloadFile');
+const ABOUT_ONE = ROUTE_IDS.filter(
+  (id) => PATHS[id].includes('/sandboxes/{id}') && SAMPLES[id].kind !== 'coded',
+);
 
 let w: World;
 let server: HttpServer;

@@ -1,5 +1,6 @@
 // Rate limits over HTTP: which calls count, for whom, what the answers say, and what a wrong key costs.
 import { afterEach, describe, expect, it } from 'vitest';
+import { isKeyed } from '../../src/http/caller.ts';
 import { ROUTES } from '../../src/http/routes/routes.ts';
 import { askSample } from '../support/checks/route-samples.ts';
 import { type FakeClock, fakeClock } from '../support/fakes/ports.ts';
@@ -256,8 +257,12 @@ describe('a counted call', () => {
   it('is every call that needs a key', () => {
     const free = ROUTES.filter(({ auth }) => auth === 'none' || auth === 'optional').map(({ id }) => id);
     const probes = ['health', 'live', 'ready'];
-    const coded = ['downloadFile', 'exchangeLoginCode'];
-    expect(free.sort()).toEqual([...probes, ...coded, 'openapiJson', 'openapiYaml'].sort());
+    expect(free.sort()).toEqual([...probes, 'openapiJson', 'openapiYaml'].sort());
+    for (const route of ROUTES)
+      expect([route.id, isKeyed(route)]).toEqual([
+        route.id,
+        !free.includes(route.id) && !['code', 'worker'].includes(route.auth),
+      ]);
   });
 
   it('is not a probe, a description or a preflight', async () => {

@@ -4,8 +4,10 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { PoolUser, UserIo } from '../../src/agent/io.ts';
+import { listeningPorts } from '../../src/control/access/ports.ts';
+import type { SandboxRecord } from '../../src/store/store.ts';
 import { attempts, notStopped } from '../support/checks/attempts.ts';
-import { freshId, runInside } from '../support/hosts/userspace.ts';
+import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { until } from '../support/until.ts';
 
 export interface Tenants {
@@ -30,6 +32,12 @@ libc.shmget(${KEY}, 4096, 0o1600), libc.semget(${KEY}, 1, 0o1600)
 server = socket.create_server(('127.0.0.1', 0))
 print(os.getpid(), server.getsockname()[1], flush=True)
 server.accept()[0].sendall(b'hello')
+time.sleep(600)
+`;
+const LISTENER = `
+import socket, time
+server = socket.create_server(('127.0.0.1', 0))
+print(server.getsockname()[1], flush=True)
 time.sleep(600)
 `;
 const BOMB = `
@@ -98,6 +106,21 @@ export function tenantsAreApart(tenants: () => Tenants, { seen }: Unstopped): vo
     expect(await ann.files.list(ann.user.home, 3)).toEqual([]);
   });
 
+  it('tells each tenant its own ports alone', async () => {
+    const { ann, bob } = tenants();
+    const programs = [ann, bob].map((io) => io.exec(spec(['/usr/bin/python3', '-c', LISTENER])));
+    const ports = await Promise.all(programs.map(async (one) => Number(await firstLine(one))));
+    const told = await Promise.all([ann, bob].map(portsOf));
+    for (const [at, own] of ports.entries()) {
+      expect(told[at]).toContain(own);
+      expect(told[at]).not.toContain(ports[1 - at]);
+    }
+    for (const program of programs) {
+      program.kill();
+      await program.exit;
+    }
+  });
+
   it('gives a tenant a terminal of its own', async () => {
     const exec = tenants().ann.exec({
       ...spec(['/bin/sh', '-c', 'echo x > $(tty) && echo fine']),
@@ -120,6 +143,13 @@ async function firstLine(exec: ReturnType<UserIo['exec']>): Promise<string> {
     if (said.includes('\n')) return said.trim();
   }
   throw new Error(`no line: ${said}`);
+}
+
+/** As GET /sandboxes/{id}/ports answers for a tenant. */
+async function portsOf({ files, user }: UserIo & { user: PoolUser }): Promise<number[]> {
+  const access = { use: (_row: unknown, _signal: unknown, work: (io: object) => unknown) => work({ files }) };
+  const found = await listeningPorts(access as never, { uid: user.uid } as SandboxRecord, soon());
+  return found.map(({ port }) => port);
 }
 
 async function hello(io: UserIo, port: number): Promise<string> {

@@ -2,7 +2,9 @@
 // ground it stands on, and adds what only that provider promises.
 import { expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
+import { listeningPorts } from '../../src/control/access/ports.ts';
 import type { Provider, RuntimeEvent, RuntimeSpec } from '../../src/providers/provider.ts';
+import type { SandboxRecord } from '../../src/store/store.ts';
 import { seededRandom } from '../support/fakes/ports.ts';
 import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { until } from '../support/until.ts';
@@ -52,6 +54,8 @@ export function providerContract(promises: Promises, ground: () => ProviderGroun
   if (promises.watches) watching(ground);
   if (promises.separatesNetworks) networks(ground);
   if (promises.measures) measuring(promises, ground);
+  // Where there is a kernel whose tables can be read.
+  if (promises.measures) listening(ground);
   if (promises.memory !== 'nobody') memory(promises.memory, promises, ground);
 }
 
@@ -310,6 +314,38 @@ function memory(
       },
       { memory_mb: 64 },
     );
+  });
+}
+
+const PORT = 8129;
+/** Images have one of the two. */
+const LISTENS = `command -v python3 >/dev/null || exec busybox nc -l -p ${PORT}
+exec python3 -c 'import socket, time; s = socket.create_server(("127.0.0.1", ${PORT})); time.sleep(600)'`;
+
+/** What GET /sandboxes/{id}/ports answers. */
+function listening(ground: () => ProviderGround): void {
+  it('tells on which ports its programs listen, and no longer when they have ended', async () => {
+    await withRuntime(ground(), async ({ io }) => {
+      const session = await io();
+      const access = {
+        use: async <T>(_row: unknown, _signal: unknown, work: (io: SandboxIo) => T) => work(session),
+      };
+      const ports = async () =>
+        (await listeningPorts(access as never, {} as SandboxRecord, soon())).map(({ port }) => port);
+      expect(await ports()).not.toContain(PORT);
+      const argv = ['/bin/sh', '-c', LISTENS];
+      const program = session.exec({
+        exec_id: freshId(),
+        argv,
+        label: 'listens',
+        env: {},
+        timeoutMs: 60_000,
+      });
+      await until('it listens', async () => (await ports()).includes(PORT));
+      program.kill();
+      await program.exit;
+      await until('nobody listens', async () => !(await ports()).includes(PORT));
+    });
   });
 }
 

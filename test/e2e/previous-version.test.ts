@@ -12,7 +12,10 @@ import { ownPostgres, urlOf } from '../support/hosts/postgres.ts';
 import { api } from '../support/servers/api.ts';
 import { cli, removeHome, startServer } from '../support/servers/server.ts';
 import { startProcess } from '../support/servers/server-process.ts';
+import { until } from '../support/until.ts';
 
+const API_KEY = 'api-key-0123456789abcdef0123456789abcdef';
+const ADMIN_KEY = 'admin-key-0123456789abcdef0123456789abcdef';
 const previous = process.env.SVC_TEST_PREVIOUS ?? '';
 const SUITES = ['store-postgres', 'postgres-replicas'];
 /** Of the second run of the contract, behind a network that loses answers, only how spawns are admitted. */
@@ -64,5 +67,44 @@ describe('an older version (SVC_TEST_PREVIOUS names it)', () => {
     await old.stop();
     expect((await second.sh(before.id, 'echo alone')).stdout).toBe('alone\n');
     await second.destroy(before.id);
+  });
+
+  it('takes no code for a login, and the login that a code opened here for one of its own', async () => {
+    const auth = { SVC_AUTH_ENABLED: 'true', SVC_AUTH_API_KEY: API_KEY, SVC_AUTH_ADMIN_API_KEY: ADMIN_KEY };
+    const program = [join(previous, 'bin/svc.js'), 'serve'];
+    const old = await startServer({ database: 'postgres', env: { ...env, ...auth }, program });
+    const beside = { ...old.env, SVC_SERVER_PORT: '0' };
+    const fresh = await startProcess({
+      command: [process.execPath, cli, 'serve'],
+      cwd: old.home,
+      env: beside,
+      user: {},
+    });
+    onTestFinished(async () => {
+      await Promise.all([old.stop(), fresh.end('SIGTERM')]);
+      removeHome(old.home);
+    });
+    const byKey = api(fresh.url, { 'x-api-key': ADMIN_KEY });
+    const { code } = (await byKey.call<{ code: string }>('POST', '/sessions/codes', {})).body;
+    const whoAt = (url: string, key: string) =>
+      api(url, { 'x-api-key': key }).call<{ session?: { id: string } }>('GET', '/sessions/current');
+    expect((await whoAt(old.url, code)).status).toBe(401);
+    // It reads all rows of the table, also those that it does not know.
+    const listed = await api(old.url, { 'x-api-key': ADMIN_KEY }).call<object[]>('GET', '/admin/sessions');
+    expect(listed.status).toBe(200);
+    const exchanged = await api(fresh.url, {}).call<{ token: string; id: string }>(
+      'POST',
+      '/sessions/exchange',
+      { code },
+    );
+    expect(exchanged.status).toBe(201);
+    const { token, id } = exchanged.body;
+    await until(
+      'the older version knows the login',
+      async () => (await whoAt(old.url, token)).status === 200,
+    );
+    expect((await whoAt(old.url, token)).body.session?.id).toBe(id);
+    await api(old.url, { 'x-api-key': token }).call('DELETE', '/sessions/current');
+    await until('it has ended here', async () => (await whoAt(fresh.url, token)).status === 401);
   });
 });

@@ -1,5 +1,6 @@
 // Calls of the API from the page. The address is relative to the page, so that it works below any prefix; the token goes in a
 // header, so that no other page can send it.
+import { allowed, slowDown } from './pace.ts';
 
 /** The address of the console, which ends in `console/`. The build's page has a relative base, which is made absolute once. */
 export const BASE = new URL('.', document.baseURI);
@@ -20,18 +21,25 @@ export class Failure extends Error {
   readonly requestId: string | undefined;
   /** Seconds. */
   readonly retryAfter: number | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
 
   constructor(
     status: number,
     code: string,
     message: string,
-    more: { requestId?: string; retryAfter?: number } = {},
+    more: { requestId?: string; retryAfter?: number; details?: Record<string, unknown> } = {},
   ) {
     super(message);
     this.status = status;
     this.code = code;
     this.requestId = more.requestId;
     this.retryAfter = more.retryAfter;
+    this.details = more.details ?? {};
+  }
+
+  /** Refused for now, whatever was asked. A limit of sandboxes or of times has the same status and no such time. */
+  get isTooOften(): boolean {
+    return this.status === 429 && this.retryAfter !== undefined;
   }
 }
 
@@ -41,6 +49,8 @@ export interface CallOptions {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** Fails where there were too many calls, and does not wait. */
+  eager?: true;
 }
 
 export function addressOf(path: string, query: CallOptions['query'] = {}): URL {
@@ -50,8 +60,29 @@ export function addressOf(path: string, query: CallOptions['query'] = {}): URL {
   return url;
 }
 
-/** Throws a `Failure` for every answer that is not a success, and for a server that cannot be reached. */
-export async function call(method: string, path: string, options: CallOptions = {}): Promise<Response> {
+/**
+ * Throws a `Failure` for every answer that is not a success, and for a server that cannot be reached. What only reads waits where the
+ * server refuses calls since there were too many, unless it is `eager`.
+ */
+export function call(method: string, path: string, options: CallOptions = {}): Promise<Response> {
+  const once = () => callOnce(method, path, options);
+  return method === 'GET' && !options.eager ? patiently(once, options.signal) : once();
+}
+
+/** `work`, and again as long as it is refused since there were too many calls. Rejects when `stop` ends. */
+export async function patiently<T>(work: () => Promise<T>, stop?: AbortSignal): Promise<T> {
+  for (;;) {
+    await allowed(stop);
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Failure && error.isTooOften)) throw error;
+      slowDown(error.retryAfter);
+    }
+  }
+}
+
+async function callOnce(method: string, path: string, options: CallOptions): Promise<Response> {
   const { query, body, signal } = options;
   const headers: Record<string, string> = { ...ownHeaders(), ...options.headers };
   const isBytes = body instanceof Blob;
@@ -99,23 +130,32 @@ async function failureOf(answer: Response): Promise<Failure> {
   const seconds = Number(answer.headers.get('Retry-After') ?? Number.NaN);
   const retry = Number.isFinite(seconds) ? { retryAfter: seconds } : {};
   try {
-    const { code, message, request_id } = await answer.json();
-    return new Failure(answer.status, String(code), String(message), { requestId: request_id, ...retry });
+    const { code, message, request_id, details } = await answer.json();
+    const more = { requestId: request_id, ...retry, ...(details && { details }) };
+    return new Failure(answer.status, String(code), String(message), more);
   } catch {
     return new Failure(answer.status, 'unexpected', `The server answered ${answer.status}.`, retry);
   }
 }
 
+export interface PagesOptions<T> {
+  /** Rows in all, and in one answer. */
+  most: number;
+  page?: number;
+  signal?: AbortSignal;
+  onPage?(rows: T[]): void;
+}
+
 /** All pages of a list, at most `most` rows. */
 export async function pages<T>(
   path: string,
-  query: Record<string, string | number | undefined>,
-  { most, signal, onPage }: { most: number; signal?: AbortSignal; onPage?(rows: T[]): void },
+  query: NonNullable<CallOptions['query']>,
+  { most, page = 1000, signal, onPage }: PagesOptions<T>,
 ): Promise<{ rows: T[]; isCut: boolean }> {
   const rows: T[] = [];
   let cursor: string | undefined;
   do {
-    const limit = Math.min(1000, most - rows.length);
+    const limit = Math.min(page, most - rows.length);
     const answer = await call('GET', path, {
       query: { ...query, limit, cursor },
       ...(signal && { signal }),

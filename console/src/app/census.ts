@@ -4,11 +4,13 @@ import { batch, signal } from '@preact/signals';
 import type { Event } from '../../../src/schema/event.ts';
 import type { Sandbox } from '../../../src/schema/sandbox.ts';
 import { Failure, get, pages } from '../api/call.ts';
+import { pauseOf } from '../api/pace.ts';
 import { onEvent, onGap } from './stream.ts';
 
 export const MOST = 10_000;
 const GATHER_MS = 100;
 const LEAST_PAUSE_MS = 1000;
+const FAILED_PAUSE_MS = 5000;
 /** In one request; for more the list is read again. */
 const MOST_ASKED = 100;
 
@@ -130,20 +132,28 @@ function want(id: string): void {
       if (ids.length > MOST_ASKED) void loadCensus();
       else void loadThese(ids);
     },
-    Math.max(GATHER_MS, LEAST_PAUSE_MS - (Date.now() - askedAt)),
+    Math.max(GATHER_MS, pauseOf(LEAST_PAUSE_MS) - (Date.now() - askedAt)),
   );
 }
 
-/** Reads these again. The next event asks again where this fails. */
+/** Reads these again, and once more after a pause where this fails: no event may come that would ask. */
 async function loadThese(ids: readonly string[]): Promise<void> {
   const of = stop;
   const found = await get<Sandbox[]>('sandboxes', { ids: ids.join(), limit: MOST_ASKED }, of?.signal).catch(
     () => undefined,
   );
-  if (!found || of !== stop) return;
+  if (of !== stop) return;
+  if (!found) return later(ids);
   for (const id of ids) byId.delete(id);
   for (const row of found) if (!gone.has(row.id)) byId.set(row.id, row);
   version.value += 1;
+}
+
+function later(ids: readonly string[]): void {
+  const of = stop;
+  setTimeout(() => {
+    if (of === stop) for (const id of ids) if (!gone.has(id)) want(id);
+  }, pauseOf(FAILED_PAUSE_MS));
 }
 
 /** Reads one sandbox again. */

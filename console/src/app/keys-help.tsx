@@ -12,6 +12,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ],
   ['arrows, Home, End, Page Up, Page Down', 'move in a table'],
   ['Enter', 'open a row'],
+  ['x', 'mark a row, in the list of sandboxes'],
+  ['Delete', 'end the marked sandboxes, or the one of the row, after a question'],
   ['Ctrl+Shift+Escape', 'leave the terminal'],
 ];
 

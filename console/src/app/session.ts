@@ -2,7 +2,7 @@
 // open ones for it. It is renewed while somebody uses the page.
 import { signal } from '@preact/signals';
 import type { Identity, Session, SessionWithToken } from '../../../src/schema/session.ts';
-import { call, credentials, type Failure, get, headerText, refusals } from '../api/call.ts';
+import { call, credentials, type Failure, headerText, json, refusals } from '../api/call.ts';
 import { go } from './router.ts';
 import { closeStream, openStream } from './stream.ts';
 
@@ -70,11 +70,12 @@ function tokenOfTabs(): Promise<string | undefined> {
 
 async function refresh(): Promise<void> {
   try {
-    enter(await get<Identity>('sessions/current'));
+    enter(await json<Identity>('GET', 'sessions/current', { eager: true }));
   } catch (error) {
     const failure = error as Failure;
     if (failure.status === 401 || failure.status === 403) return leave();
     session.value = { kind: 'failed', failure };
+    if (failure.isTooOften) setTimeout(() => void refresh(), (failure.retryAfter ?? 0) * 1000);
   }
 }
 

@@ -1,4 +1,4 @@
-// What a person chose for this browser: the colours. The only thing that is kept here; never a token.
+// What a person chose for this browser: colours and columns. The only things that are kept here; never a token.
 import { signal } from '@preact/signals';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
@@ -16,4 +16,16 @@ export function setTheme(chosen: Theme): void {
   theme.value = chosen;
   localStorage.setItem(KEPT, chosen);
   document.documentElement.dataset.theme = chosen;
+}
+
+const columnsKey = (table: string) => `svc.columns.${table}`;
+
+/** Ids of columns in their order; undefined where nobody chose. */
+export const keptColumns = (table: string): string | undefined =>
+  localStorage.getItem(columnsKey(table)) ?? undefined;
+
+/** Undefined forgets the choice. */
+export function keepColumns(table: string, ids: string | undefined): void {
+  if (ids === undefined) localStorage.removeItem(columnsKey(table));
+  else localStorage.setItem(columnsKey(table), ids);
 }

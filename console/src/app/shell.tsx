@@ -3,9 +3,10 @@ import { effect, untracked } from '@preact/signals';
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Identity } from '../../../src/schema/session.ts';
+import { slower } from '../api/pace.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Failed } from '../parts/load.tsx';
-import { Link, Time } from '../parts/text.tsx';
+import { Link, shown, Time } from '../parts/text.tsx';
 import { forgetCensus, startCensus } from './census.ts';
 import { KeysHelp } from './keys-help.tsx';
 import { Login } from './login.tsx';
@@ -73,6 +74,7 @@ function Frame({ who }: { who: Identity }): JSX.Element {
       {over?.kind === 'keys' && <KeysHelp key={over} onClose={leave} />}
       <main id="main" tabIndex={-1}>
         <Stale />
+        <Slower />
         {entry ? <Content key={entry.path} entry={entry} rest={rest} /> : <NotFound />}
       </main>
     </div>
@@ -109,7 +111,7 @@ function Head({ who }: { who: Identity }): JSX.Element {
       <button type="button" onClick={() => (overlay.value = { kind: 'palette' })}>
         Go to … <kbd>Ctrl K</kbd>
       </button>
-      <span>{owner ?? (who.administers ? 'all owners' : 'no owner')}</span>
+      <span class="cut">{shown(owner ?? (who.administers ? 'all owners' : 'no owner'))}</span>
       {who.administers && !who.bound && (
         <button
           type="button"
@@ -166,6 +168,16 @@ function Stale(): JSX.Element | null {
     <p class="stale" role="alert">
       The server stopped sending events <Time at={new Date(lostAt.value).toISOString()} />. What you see may
       be old. The console connects again by itself.
+    </p>
+  );
+}
+
+function Slower(): JSX.Element | null {
+  if (slower.value === 1) return null;
+  return (
+    <p class="stale" role="status">
+      The server refused calls, since there were too many. This page now reads {slower.value} times less
+      often, and as often as before when none was refused for some minutes.
     </p>
   );
 }

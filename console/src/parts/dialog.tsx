@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Failed } from './load.tsx';
 import { useModal } from './modal.ts';
+import { shown } from './text.tsx';
 
 export interface Field {
   name: string;
@@ -21,7 +22,7 @@ export interface DialogProps {
   fields?: readonly Field[];
   action: string;
   danger?: boolean;
-  /** What has to be typed before the action is possible. */
+  /** What has to be typed before the action is possible, as it is shown: what one cannot see one cannot type. */
   confirm?: string;
   /** What the action would do with these values, asked for while one types. */
   foresee?(values: Record<string, string>, signal: AbortSignal): Promise<string>;
@@ -62,14 +63,14 @@ export function Dialog({
   return (
     <dialog ref={box} aria-labelledby="dialog-title">
       <form onSubmit={submit} onInput={foresight.ask}>
-        <h2 id="dialog-title">{title}</h2>
-        {text && <p>{text}</p>}
+        <h2 id="dialog-title">{shown(title)}</h2>
+        {text && <p>{shown(text)}</p>}
         {fields.map((field) => (
           <FieldRow key={field.name} field={field} />
         ))}
         {confirm !== undefined && (
           <label class="field">
-            <span>Type {confirm} to confirm</span>
+            <span>Type {shown(confirm)} to confirm</span>
             <input
               value={typed}
               autoComplete="off"
@@ -86,7 +87,7 @@ export function Dialog({
           <button
             type="submit"
             class={danger ? 'danger' : 'primary'}
-            disabled={busy || (confirm !== undefined && typed !== confirm)}
+            disabled={busy || (confirm !== undefined && typed !== shown(confirm))}
           >
             {busy ? 'Working …' : action}
           </button>
@@ -144,7 +145,7 @@ export function FieldRow({ field }: { field: Field }): JSX.Element {
         <select {...common} defaultValue={value}>
           {options.map((option) => (
             <option key={option} value={option} selected={option === value}>
-              {option || 'default'}
+              {shown(option) || 'default'}
             </option>
           ))}
         </select>

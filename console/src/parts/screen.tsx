@@ -1,9 +1,11 @@
 // The frame of a screen, and the screen that is a list of an answer.
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
+import type { Event } from '../../../src/schema/event.ts';
 import { place, setQuery } from '../app/router.ts';
-import { Show, useEvents, useGet } from './load.tsx';
+import { Show, useEvents, useList } from './load.tsx';
 import { type Column, Table } from './table.tsx';
+import { shown } from './text.tsx';
 import { matcher } from './words.ts';
 
 export function Screen({
@@ -16,12 +18,12 @@ export function Screen({
   children: ComponentChildren;
 }): JSX.Element {
   useEffect(() => {
-    document.title = `${title} · svc`;
+    document.title = `${shown(title)} · svc`;
   }, [title]);
   return (
     <>
       <header class="screen-head">
-        <h1>{title}</h1>
+        <h1>{shown(title)}</h1>
         <div class="buttons">{actions}</div>
       </header>
       {children}
@@ -32,6 +34,8 @@ export function Screen({
 export interface ListProps<T> {
   path: string;
   query?: Record<string, string | number | undefined>;
+  /** Rows in one answer, of a list that comes in pages. */
+  page?: number;
   label: string;
   columns: readonly Column<T>[];
   keyOf(row: T): string;
@@ -48,18 +52,20 @@ export interface ListProps<T> {
 /** A list that one call answers, with a filter over what is shown. */
 export function List<T extends object>({
   path,
-  query,
+  query = {},
+  page,
   events,
   every = events ? 30_000 : 5000,
   empty,
   stamp,
   ...table
 }: ListProps<T>): JSX.Element {
-  const loaded = useGet<T[]>(path, query, every);
+  const loaded = useList<T>(path, query, every, page);
   useEffect(() => {
     if (stamp) loaded.again();
   }, [stamp]);
-  useEvents(events, loaded.again);
+  const begins = useMemo(() => events && beginsWith(events), [events]);
+  useEvents(begins, loaded.again);
   const filter = place.value.query.get('q') ?? '';
   const rows = useMemo(() => matching(loaded.data ?? [], filter), [loaded.data, filter]);
   return (
@@ -79,6 +85,11 @@ export function List<T extends object>({
     </>
   );
 }
+
+const beginsWith =
+  (begins: readonly string[]) =>
+  ({ type }: Event): boolean =>
+    begins.some((begin) => type.startsWith(begin));
 
 export function Filter({ children }: { children?: ComponentChildren }): JSX.Element {
   return (

@@ -4,15 +4,16 @@ import { useState } from 'preact/hooks';
 import { href } from '../app/router.ts';
 import { now } from './now.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+/** Controls, halves of pairs, fillers, marks that turn text, and tags: what one cannot see. */
+const HIDDEN =
+  /[\p{Cc}\p{Cs}\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]|\u034f/gu;
 
 /** Text of a guest: characters that hide or turn other text are shown as their number. */
 export const shown = (text: string): string =>
-  text.replace(HIDDEN, (char) => `⟨${char.charCodeAt(0).toString(16).padStart(4, '0')}⟩`);
+  text.replace(HIDDEN, (char) => `⟨${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}⟩`);
 
 export function Link({ to, children }: { to: string; children: ComponentChildren }): JSX.Element {
-  return <a href={href(to)}>{children}</a>;
+  return <a href={href(to)}>{typeof children === 'string' ? shown(children) : children}</a>;
 }
 
 const WORDS: Record<string, string> = {
@@ -35,7 +36,7 @@ export function State({ of: word }: { of: string }): JSX.Element {
   const kind = WORDS[word] ?? 'none';
   return (
     <span class={`state ${kind}`}>
-      <span aria-hidden="true">{MARKS[kind]}</span> {word}
+      <span aria-hidden="true">{MARKS[kind]}</span> {shown(word)}
     </span>
   );
 }
@@ -69,9 +70,26 @@ export function sizeText(bytes: number): string {
   return `${value >= 100 || at === 0 ? Math.round(value) : value.toFixed(1)} ${SIZES[at]}`;
 }
 
+/** Whether it is there. Pages over plain HTTP of another machine have no `navigator.clipboard`. */
+async function toClipboard(text: string): Promise<boolean> {
+  if (navigator.clipboard)
+    return navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
+  const field = document.createElement('textarea');
+  field.value = text;
+  // Inside of an open dialog: what is behind takes no selection.
+  (document.querySelector('dialog[open]') ?? document.body).append(field);
+  field.select();
+  const isDone = document.execCommand('copy');
+  field.remove();
+  return isDone;
+}
+
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }): JSX.Element {
   const [done, setDone] = useState(false);
-  const copy = () => void navigator.clipboard?.writeText(text).then(() => setDone(true));
+  const copy = () => void toClipboard(text).then(setDone);
   return (
     <button type="button" class="small" onClick={copy}>
       {done ? 'Copied' : label}
@@ -88,7 +106,7 @@ export function Facts({ of: facts, except = [] }: { of: object; except?: readonl
     <dl class="facts">
       {entries.map(([name, value]) => (
         <div key={name}>
-          <dt>{titleOf(name)}</dt>
+          <dt>{shown(titleOf(name))}</dt>
           <dd>{textOf(name, value)}</dd>
         </div>
       ))}

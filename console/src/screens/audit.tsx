@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
     title: 'Path',
     width: 'minmax(14rem, 3fr)',
     value: ({ path }) => path,
-    cell: ({ path }) => <span title={path}>{shown(path)}</span>,
+    cell: ({ path }) => <span title={shown(path)}>{shown(path)}</span>,
   },
   { id: 'target', title: 'Target', value: ({ target }) => target, cell: ({ target = '' }) => shown(target) },
   {

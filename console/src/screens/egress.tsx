@@ -40,7 +40,7 @@ export function EgressScreen(): JSX.Element {
           <ul class="plain">
             {rows.map(({ name, rules }) => (
               <li key={name}>
-                <code>{name}</code> <span class="hint">{shown(rules.join(', '))}</span>
+                <code>{shown(name)}</code> <span class="hint">{shown(rules.join(', '))}</span>
               </li>
             ))}
           </ul>

@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Event } from '../../../src/schema/event.ts';
 import { type Column, Table } from '../parts/table.tsx';
-import { Link, shown, Time } from '../parts/text.tsx';
+import { Link, shown, shown2, Time } from '../parts/text.tsx';
 
 const COLUMNS: readonly Column<Event>[] = [
   { id: 'time', title: 'Time', width: '8rem', cell: ({ timestamp }) => <Time at={timestamp} /> },
@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<Event>[] = [
     title: 'Details',
     width: 'minmax(14rem, 3fr)',
     cell: ({ data }) => (
-      <span title={data && JSON.stringify(data, null, 2)}>{data ? shown(factsText(data)) : ''}</span>
+      <span title={data && shown2(JSON.stringify(data, null, 2))}>{data ? shown(factsText(data)) : ''}</span>
     ),
   },
 ];

@@ -52,7 +52,7 @@ export function Images(): JSX.Element {
           <button
             type="button"
             class="small"
-            aria-label={`Remove ${image.name}`}
+            aria-label={`Remove ${shown(image.name)}`}
             onClick={() => setRemoving(image)}
           >
             Remove
@@ -73,7 +73,7 @@ export function Images(): JSX.Element {
     >
       <List
         path="images"
-        query={{ limit: 1000 }}
+        page={100}
         label="Images"
         columns={columns}
         keyOf={({ reference, worker_id = '' }) => `${worker_id} ${reference}`}

@@ -30,7 +30,7 @@ export function Keys(): JSX.Element {
       {secret && <Secret of={secret} onClose={() => setSecret(undefined)} />}
       <List
         path="admin/keys"
-        query={{ limit: 1000 }}
+        page={1000}
         label="Keys"
         columns={keyColumns(setAsking, done)}
         keyOf={({ id }) => id}
@@ -105,7 +105,7 @@ function revocation(key: Key, done: Done): Asking {
 
 function keyColumns(ask: (asking: Asking) => void, done: Done): readonly Column<Key>[] {
   const small = (text: string, name: string, asking: Asking) => (
-    <button type="button" class="small" aria-label={`${text} ${name}`} onClick={() => ask(asking)}>
+    <button type="button" class="small" aria-label={`${text} ${shown(name)}`} onClick={() => ask(asking)}>
       {text}
     </button>
   );
@@ -187,7 +187,7 @@ function sessionColumns(ask: (asking: Asking) => void, done: Done): readonly Col
           <button
             type="button"
             class="small"
-            aria-label={`End ${session.id}`}
+            aria-label={`End ${shown(session.id)}`}
             onClick={() => ask(end(session))}
           >
             End

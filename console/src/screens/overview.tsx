@@ -76,7 +76,7 @@ export function Overview(): JSX.Element {
                 </p>
                 {warnings.map((warning) => (
                   <p key={warning} class="hint">
-                    {warning}
+                    {shown(warning)}
                   </p>
                 ))}
               </>
@@ -221,7 +221,7 @@ function Owners(): JSX.Element {
         {top.map(([owner, count]) => (
           <li key={owner}>
             <a href={href('sandboxes', { q: owner === 'no owner' ? '' : owner })}>{shown(owner)}</a>
-            <meter aria-label={`Sandboxes of ${owner}`} min={0} max={most} value={count} />
+            <meter aria-label={`Sandboxes of ${shown(owner)}`} min={0} max={most} value={count} />
             <span>{count}</span>
           </li>
         ))}

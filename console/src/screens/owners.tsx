@@ -137,7 +137,7 @@ interface Actions {
 
 function columnsOf({ mayChange, change, remove, show }: Actions): readonly Column<OwnerRow>[] {
   const small = (text: string, owner: string, act: () => void) => (
-    <button type="button" class="small" aria-label={`${text}: ${owner}`} onClick={act}>
+    <button type="button" class="small" aria-label={`${text}: ${shown(owner)}`} onClick={act}>
       {text}
     </button>
   );

@@ -8,7 +8,7 @@ import { identity } from '../app/session.ts';
 import { Failed, Show, useGet } from '../parts/load.tsx';
 import { List, Screen } from '../parts/screen.tsx';
 import type { Column } from '../parts/table.tsx';
-import { Facts, Link, State, shown, Time } from '../parts/text.tsx';
+import { Facts, Link, State, shown, shown2, Time } from '../parts/text.tsx';
 
 const COLUMNS: readonly Column<ProviderItem>[] = [
   {
@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<ProviderItem>[] = [
     id: 'error',
     title: 'Finding',
     width: 'minmax(12rem, 3fr)',
-    cell: ({ error = '' }) => <span title={error}>{shown(error)}</span>,
+    cell: ({ error = '' }) => <span title={shown2(error)}>{shown(error)}</span>,
   },
 ];
 

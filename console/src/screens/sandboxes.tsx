@@ -1,130 +1,28 @@
-// All sandboxes that are alive, up to 10,000, live. Filters and the order are in the address.
+// All sandboxes that are alive, up to 10,000, live. Filters, columns and the order are in the address.
 import type { JSX } from 'preact';
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
 import type { Sandbox } from '../../../src/schema/sandbox.ts';
-import type { LiveSandbox, LiveUsage } from '../../../src/schema/usage.ts';
 import { call } from '../api/call.ts';
 import * as census from '../app/census.ts';
 import { go, href, place, setQuery } from '../app/router.ts';
+import { useColumns } from '../parts/columns.tsx';
 import { Dialog, pairTexts } from '../parts/dialog.tsx';
 import { Failed, useGet } from '../parts/load.tsx';
-import { now } from '../parts/now.ts';
 import { Filter, Screen } from '../parts/screen.tsx';
-import { type Column, Table } from '../parts/table.tsx';
-import { Link, State, shown, sizeText, Time } from '../parts/text.tsx';
+import { Table } from '../parts/table.tsx';
+import { Link } from '../parts/text.tsx';
 import { matcher } from '../parts/words.ts';
+import type { BulkKind } from './bulk.tsx';
+import { Marked } from './marked.tsx';
+import { MOST_IN_SIGHT, RowsUsage } from './rows-usage.ts';
+import { ALWAYS, COLUMNS, USUAL } from './sandbox-columns.tsx';
 
 /** A scroll ends before rows count as seen. */
 const SETTLE_MS = 300;
 const STATES = ['', 'creating', 'running', 'unhealthy', 'destroying', 'error'];
-
-const columnsOf = (usage: ReadonlyMap<string, LiveSandbox>): readonly Column<Sandbox>[] => [
-  {
-    id: 'state',
-    title: 'State',
-    width: '6.5rem',
-    value: ({ state }) => state,
-    cell: ({ state }) => <State of={state} />,
-  },
-  {
-    id: 'id',
-    title: 'Sandbox',
-    width: '10rem',
-    value: ({ id }) => id,
-    cell: ({ id }) => <Link to={`sandboxes/${id}`}>{id}</Link>,
-  },
-  {
-    id: 'owner',
-    title: 'Owner',
-    width: 'minmax(5rem, 1fr)',
-    value: ({ owner_id }) => owner_id,
-    cell: ({ owner_id = '' }) => shown(owner_id),
-  },
-  {
-    id: 'cpu',
-    title: 'CPU',
-    width: '4.5rem',
-    cell: ({ id }) => percentText(usage.get(id)?.cpu_percent),
-  },
-  {
-    id: 'memory',
-    title: 'Memory',
-    width: '9.5rem',
-    value: ({ memory_mb }) => memory_mb,
-    cell: ({ id, memory_mb }) => memoryText(usage.get(id)?.memory_bytes, memory_mb),
-  },
-  {
-    id: 'expires',
-    title: 'Expires',
-    width: '6.5rem',
-    value: ({ expires_at }) => expires_at,
-    cell: ({ expires_at }) => <Expiry at={expires_at} />,
-  },
-  {
-    id: 'image',
-    title: 'Template or image',
-    width: 'minmax(8rem, 1fr)',
-    value: ({ template, image }) => template ?? image,
-    cell: ({ template, image }) => shown(template ?? image),
-  },
-  {
-    id: 'provider',
-    title: 'Provider',
-    width: '6rem',
-    value: ({ provider }) => provider,
-    cell: ({ provider }) => provider,
-  },
-  {
-    id: 'worker',
-    title: 'Worker',
-    width: '5rem',
-    value: ({ worker_id }) => worker_id,
-    cell: ({ worker_id }) => shown(worker_id),
-  },
-  {
-    id: 'age',
-    title: 'Created',
-    width: '7rem',
-    value: ({ created_at }) => created_at,
-    cell: ({ created_at }) => <Time at={created_at} />,
-  },
-  {
-    id: 'labels',
-    title: 'Labels',
-    width: 'minmax(8rem, 2fr)',
-    cell: ({ metadata }) => shown(pairTexts(metadata).join(' ')),
-  },
-];
-
-/** What the server measures at a time, for those in sight. */
-const MOST_IN_SIGHT = 100;
 const NONE: readonly string[] = [];
 const NO_ROWS: readonly Sandbox[] = [];
-
-const percentText = (percent: number | undefined) => (percent === undefined ? '' : `${percent} %`);
-const memoryText = (bytes: number | undefined, limit: number) =>
-  bytes === undefined ? `${limit} MiB` : `${sizeText(bytes)} of ${limit}`;
-
-const SOON_MS = 5 * 60_000;
-
-/** Amber when it is soon. */
-function Expiry({ at }: { at: string }): JSX.Element {
-  const isSoon = Date.parse(at) - now.value < SOON_MS;
-  return (
-    <span class={isSoon ? 'soon' : ''}>
-      <Time at={at} />
-    </span>
-  );
-}
-
-/** One request for all rows that one sees. */
-function useUsage(ids: readonly string[]): ReadonlyMap<string, LiveSandbox> {
-  const path = ids.length === 0 ? undefined : 'usage/sandboxes';
-  const { data } = useGet<LiveUsage>(path, { ids: ids.join(), limit: MOST_IN_SIGHT }, 5000);
-  const kept = useRef<ReadonlyMap<string, LiveSandbox>>(new Map());
-  if (data) kept.current = new Map(data.sandboxes.map((one) => [one.sandbox_id, one]));
-  return kept.current;
-}
+const NO_MARKS: ReadonlySet<string> = new Set();
 
 /** What the server finds where the page does not have all sandboxes. */
 function useBeyond(filter: string): readonly Sandbox[] {
@@ -141,14 +39,11 @@ export function SandboxList(): JSX.Element {
   const [filter, state] = [query.get('q') ?? '', query.get('state') ?? ''];
   const beyond = useBeyond(filter);
   const rows = useMemo(() => matching(filter, state, beyond), [version, filter, state, beyond]);
-  const [inSight, setInSight] = useState(NONE);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const onView = useCallback((seen: readonly Sandbox[]) => {
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => setInSight(seen.slice(0, MOST_IN_SIGHT).map(({ id }) => id)), SETTLE_MS);
-  }, []);
-  const usage = useUsage(inSight);
-  const columns = useMemo(() => columnsOf(usage), [usage]);
+  const [inSight, onView] = useInSight();
+  const { columns, button } = useColumns('sandboxes', COLUMNS, { usual: USUAL, always: ALWAYS });
+  const [marks, setMarks] = useState(NO_MARKS);
+  const [asked, ask] = useState<BulkKind | undefined>();
+  const marked = useMemo(() => rows.filter(({ id }) => marks.has(id)), [rows, marks]);
   const actions = (
     <>
       <button type="button" onClick={() => setPruning(true)}>
@@ -172,6 +67,7 @@ export function SandboxList(): JSX.Element {
             ))}
           </select>
         </label>
+        {button}
         <span role="status">
           {rows.length.toLocaleString('en')} sandboxes
           {census.isCut.value &&
@@ -181,6 +77,7 @@ export function SandboxList(): JSX.Element {
       {census.failure.value && (
         <Failed failure={census.failure.value} again={() => void census.loadCensus()} />
       )}
+      <RowsUsage ids={inSight} />
       {census.isLoading.value && rows.length === 0 ? (
         <p class="loading">Loading …</p>
       ) : (
@@ -189,12 +86,21 @@ export function SandboxList(): JSX.Element {
           rows={rows}
           columns={columns}
           onView={onView}
-          keyOf={({ id }) => id}
+          keyOf={idOf}
           onOpen={({ id }) => go(`sandboxes/${id}`)}
+          marks={{ keys: marks, set: setMarks }}
+          onDelete={({ id }) => {
+            if (!marks.has(id)) setMarks(new Set([id]));
+            ask('end');
+          }}
+          {...(!census.isLoading.value && { steady: `${filter} ${state}` })}
           sort={query.get('sort') ?? '-age'}
           onSort={(sort) => setQuery({ sort })}
           empty={<Empty isFiltered={filter !== '' || state !== ''} />}
         />
+      )}
+      {(marked.length > 0 || asked) && (
+        <Marked sandboxes={marked} asked={asked} ask={ask} mark={(ids) => setMarks(new Set(ids))} />
       )}
       {pruning && (
         <Dialog
@@ -208,6 +114,19 @@ export function SandboxList(): JSX.Element {
       )}
     </Screen>
   );
+}
+
+const idOf = ({ id }: Sandbox) => id;
+
+/** Ids of the rows at which one has come to look. */
+function useInSight(): [ids: readonly string[], onView: (seen: readonly Sandbox[]) => void] {
+  const [inSight, setInSight] = useState(NONE);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const onView = useCallback((seen: readonly Sandbox[]) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setInSight(seen.slice(0, MOST_IN_SIGHT).map(idOf)), SETTLE_MS);
+  }, []);
+  return [inSight, onView];
 }
 
 function Empty({ isFiltered }: { isFiltered: boolean }): JSX.Element {

@@ -4,11 +4,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AdmissionDecision } from '../../../src/schema/admission.ts';
 import type { Sandbox } from '../../../src/schema/sandbox.ts';
 import type { Template } from '../../../src/schema/template.ts';
-import { json } from '../api/call.ts';
+import { Failure, json, patiently } from '../api/call.ts';
 import { loadOne } from '../app/census.ts';
 import { go, place } from '../app/router.ts';
 import { type Field, FieldRow, filled, pairsOf } from '../parts/dialog.tsx';
 import { Failed, useGet } from '../parts/load.tsx';
+import { randomKey } from '../parts/random-key.ts';
 import { Screen } from '../parts/screen.tsx';
 import { State } from '../parts/text.tsx';
 
@@ -40,32 +41,46 @@ export function SpawnScreen(): JSX.Element {
   const [failure, setFailure] = useState<Error | undefined>();
   const [decision, setDecision] = useState<AdmissionDecision | undefined>();
   const [busy, setBusy] = useState(false);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  /** Of what is in the form: one that is sent again after a lost answer starts nothing twice. */
+  const idempotencyKey = useRef(randomKey());
+  const asking = useRef(new AbortController());
   const ask = () => {
-    clearTimeout(timer.current);
-    timer.current = setTimeout(async () => {
-      if (!form.current) return;
-      try {
-        setDecision(await json('POST', 'sandboxes/admission', { body: requestOf(form.current) }));
-        setFailure(undefined);
-      } catch (error) {
-        setDecision(undefined);
-        setFailure(error as Error);
-      }
-    }, ASK_MS);
+    asking.current.abort();
+    idempotencyKey.current = randomKey();
+    const own = new AbortController();
+    asking.current = own;
+    const decide = async () => {
+      await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+      own.signal.throwIfAborted();
+      const body = requestOf(form.current as HTMLFormElement);
+      const question = { body, signal: own.signal };
+      return patiently(() => json<AdmissionDecision>('POST', 'sandboxes/admission', question), own.signal);
+    };
+    const show = (found: AdmissionDecision | undefined, problem?: Error) => {
+      if (own.signal.aborted) return;
+      setDecision(found);
+      setFailure(problem);
+    };
+    decide().then(show, (problem: Error) => show(undefined, problem));
   };
-  useEffect(ask, []);
+  useEffect(() => {
+    ask();
+    return () => asking.current.abort();
+  }, []);
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
     setFailure(undefined);
     try {
       const body = requestOf(form.current as HTMLFormElement);
-      const headers = { 'Idempotency-Key': crypto.randomUUID() };
+      const headers = { 'Idempotency-Key': idempotencyKey.current };
       const { id } = await json<Sandbox>('POST', 'sandboxes', { body, headers });
       await loadOne(id);
       go(`sandboxes/${id}`);
     } catch (error) {
+      // A spawn that was refused is asked for anew; one whose answer was lost is not.
+      if (error instanceof Failure && error.status > 0 && error.status < 500)
+        idempotencyKey.current = randomKey();
       setFailure(error as Error);
       setBusy(false);
     }

@@ -97,7 +97,7 @@ export function Templates({ rest }: { rest: string }): JSX.Element {
       <List
         path="templates"
         events={EVENTS}
-        query={{ limit: 1000 }}
+        page={1000}
         label="Templates"
         columns={COLUMNS}
         keyOf={({ name, owner_id = '' }) => `${owner_id}/${name}`}

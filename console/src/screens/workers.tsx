@@ -37,13 +37,18 @@ const COLUMNS: readonly Column<Worker>[] = [
           <>
             {' '}
             of {max_sandboxes}{' '}
-            <meter aria-label={`Sandboxes of ${id}`} min={0} max={max_sandboxes} value={active_sandboxes} />
+            <meter
+              aria-label={`Sandboxes of ${shown(id)}`}
+              min={0}
+              max={max_sandboxes}
+              value={active_sandboxes}
+            />
           </>
         )}
       </>
     ),
   },
-  { id: 'providers', title: 'Providers', cell: ({ providers }) => providers.join(', ') },
+  { id: 'providers', title: 'Providers', cell: ({ providers }) => shown(providers.join(', ')) },
   {
     id: 'heartbeat',
     title: 'Heartbeat',

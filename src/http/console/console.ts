@@ -5,7 +5,7 @@ import type { ServiceError } from '../../domain/errors.ts';
 import type { Ids } from '../../domain/ports.ts';
 import { type Assets, openAssets } from './assets.ts';
 import { baseOf, pageOf } from './page.ts';
-import { assetHeaders, pageHeaders } from './policy.ts';
+import { pageHeaders } from './policy.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -60,16 +60,22 @@ function sendPage({ manifest }: Assets, path: string, nonce: string, reply: Fast
   return reply.headers(pageHeaders(nonce)).send(pageOf(manifest, baseOf(path), nonce));
 }
 
+/** Undefined for a name that the manifest lacks. What is kept is sent at once, without a promise. */
 function sendAsset(
   assets: Assets,
   name: string,
   { headers }: FastifyRequest,
   reply: FastifyReply,
-): Promise<unknown> | undefined {
+): FastifyReply | Promise<FastifyReply> | undefined {
   const asset = assets.find(name, String(headers['accept-encoding'] ?? ''));
   if (!asset) return undefined;
-  reply.headers(assetHeaders(asset.type, asset.etag));
-  if (headers['if-none-match'] === asset.etag) return Promise.resolve(reply.code(304).send());
+  reply.headers(asset.headers);
+  if (isAmong(asset.etag, headers['if-none-match'])) return reply.code(304).send();
   if (asset.encoding) reply.header('Content-Encoding', asset.encoding);
-  return asset.read().then((bytes) => reply.send(bytes));
+  const bytes = asset.read();
+  return bytes instanceof Promise ? bytes.then((read) => reply.send(read)) : reply.send(bytes);
 }
+
+/** `header`: a list of tags; a proxy may have made them weak, which is the same here (RFC 9110 13.1.2). */
+const isAmong = (etag: string, header = '') =>
+  header.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);

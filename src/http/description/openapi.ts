@@ -2,6 +2,7 @@
 import { ERROR_TABLE } from '../../domain/errors.ts';
 import { ErrorBody, type ErrorCode } from '../../schema/error.ts';
 import { isArchiveKind } from '../body/body.ts';
+import type { ServedOpenapi } from '../call.ts';
 import { isKeyed } from '../caller.ts';
 import { reservedNames } from '../methods.ts';
 import { API_PREFIX } from '../paths.ts';
@@ -13,7 +14,25 @@ import { toYaml } from './yaml.ts';
 /** The same text for the same version and routes. */
 export function renderOpenapi(version: string): { json: string; yaml: string } {
   const document = openapi(version, ROUTES);
-  return { json: `${JSON.stringify(document, null, 2)}\n`, yaml: toYaml(document) };
+  return { json: jsonOf(document), yaml: toYaml(document) };
+}
+
+const jsonOf = (document: object) => `${JSON.stringify(document, null, 2)}\n`;
+
+/** Each form is made when it is first asked for and kept as bytes, which take half of what a string of it does. */
+export function servedOpenapi(version: string): ServedOpenapi {
+  let json: Buffer | undefined;
+  let yaml: Buffer | undefined;
+  return {
+    json: () => {
+      json ??= Buffer.from(jsonOf(openapi(version, ROUTES)));
+      return json;
+    },
+    yaml: () => {
+      yaml ??= Buffer.from(toYaml(openapi(version, ROUTES)));
+      return yaml;
+    },
+  };
 }
 
 function openapi(version: string, routes: readonly Route[]): object {
@@ -53,6 +72,7 @@ const SECURITY_SCHEMES = {
 const KEYS = [{ apiKey: [] }, { adminKey: [] }];
 const SECURITY = {
   none: [],
+  code: [],
   optional: [{}, ...KEYS],
   api: KEYS,
   admin: [...KEYS].reverse(),

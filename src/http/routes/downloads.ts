@@ -35,7 +35,7 @@ export const downloadRoutes: Route[] = [
   defineRoute({
     id: 'downloadFile',
     tag,
-    auth: 'none',
+    auth: 'code',
     summary: 'Download a file or folder by a link',
     params: SandboxParams,
     query: DownloadQuery,

@@ -48,7 +48,7 @@ export const sessionRoutes: Route[] = [
   defineRoute({
     id: 'exchangeLoginCode',
     tag: 'system',
-    auth: 'none',
+    auth: 'code',
     summary: 'Open a session of the console by a code',
     body: LoginExchange,
     success: { status: 201, description: 'The session.', schema: SessionWithToken },

@@ -66,7 +66,7 @@ export const systemRoutes: Route[] = [
       other: { 'application/json': {} },
     },
     errors: [],
-    handler: ({ server }) => new TextAnswer(server.openapi().json, 'application/json; charset=utf-8'),
+    handler: ({ server }) => new TextAnswer(server.openapi.json(), 'application/json; charset=utf-8'),
   }),
   defineRoute({
     id: 'openapiYaml',
@@ -79,6 +79,6 @@ export const systemRoutes: Route[] = [
       other: { 'application/yaml': {} },
     },
     errors: [],
-    handler: ({ server }) => new TextAnswer(server.openapi().yaml, 'application/yaml; charset=utf-8'),
+    handler: ({ server }) => new TextAnswer(server.openapi.yaml(), 'application/yaml; charset=utf-8'),
   }),
 ];

@@ -26,6 +26,8 @@ export interface ConsolePage {
   /** Puts text into a field, as typing does. */
   fill(selector: string, text: string): Promise<void>;
   key(name: string, modifiers?: number): Promise<void>;
+  /** Moves the pointer to the middle of an element. */
+  point(selector: string): Promise<void>;
   type(text: string): Promise<void>;
   /** Violations of WCAG 2.2 AA: the rule and the first element. */
   axe(): Promise<string[]>;
@@ -88,6 +90,12 @@ export async function openConsole(
       await page.give('Input.dispatchKeyEvent', { type: 'keyDown', key, modifiers, ...code });
       await page.give('Input.dispatchKeyEvent', { type: 'keyUp', key, modifiers, ...code });
     },
+    point: async (selector) => {
+      const box = `document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect()`;
+      const middle = `(({ x, y, width, height }) => ({ x: x + width / 2, y: y + height / 2 }))(${box})`;
+      const at = await evaluate<{ x: number; y: number }>(middle);
+      await page.give('Input.dispatchMouseEvent', { type: 'mouseMoved', ...at });
+    },
     type: async (text) => void (await page.give('Input.insertText', { text })),
     axe: async () => {
       if (!(await evaluate<boolean>("typeof axe === 'object'"))) await evaluate(`${AXE}; undefined`);
@@ -111,5 +119,7 @@ const KEYS: Record<string, object> = {
   Escape: { code: 'Escape', windowsVirtualKeyCode: 27 },
   ArrowDown: { code: 'ArrowDown', windowsVirtualKeyCode: 40 },
   End: { code: 'End', windowsVirtualKeyCode: 35 },
+  Delete: { code: 'Delete', windowsVirtualKeyCode: 46 },
+  x: { code: 'KeyX', windowsVirtualKeyCode: 88, text: 'x' },
   Home: { code: 'Home', windowsVirtualKeyCode: 36 },
 };

@@ -51,6 +51,7 @@ export function TryIt({ entry }: { entry: Entry }): JSX.Element {
       const answer = await call(method, target, {
         query,
         signal,
+        eager: true,
         ...(body !== '' && { body: JSON.parse(body) }),
       });
       const text = (await answer.text()).slice(0, MOST_SHOWN);

@@ -59,7 +59,7 @@ export function FileView({ id, path, onClose }: { id: string; path: string; onCl
       {content?.text !== undefined ? (
         <textarea
           class="editor"
-          aria-label={`Content of ${path}`}
+          aria-label={`Content of ${shown(path)}`}
           spellcheck={false}
           value={draft ?? content.text}
           onInput={(event) => {

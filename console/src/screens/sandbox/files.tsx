@@ -38,7 +38,7 @@ export function Files({ id }: TabProps): JSX.Element {
   const upload = (files: FileList | null) =>
     tried(async () => {
       for (const file of files ?? []) {
-        setProgress(`Uploading ${file.name} …`);
+        setProgress(`Uploading ${shown(file.name)} …`);
         const headers = { 'Content-Type': 'application/octet-stream' };
         await call('PUT', fileCall(id, join(path, file.name)), { body: file, headers });
       }
@@ -86,7 +86,7 @@ export function Files({ id }: TabProps): JSX.Element {
         <Show of={loaded}>
           {(rows) => (
             <Table
-              label={`Files in ${path}`}
+              label={`Files in ${shown(path)}`}
               rows={rows}
               columns={columns}
               keyOf={(file) => file.path}
@@ -130,7 +130,7 @@ interface Actions {
 
 function columnsOf({ enter, open, download, change, remove }: Actions): readonly Column<FileInfo>[] {
   const small = (text: string, name: string, act: () => void) => (
-    <button type="button" class="small" aria-label={`${text} ${name}`} onClick={act}>
+    <button type="button" class="small" aria-label={`${text} ${shown(name)}`} onClick={act}>
       {text}
     </button>
   );

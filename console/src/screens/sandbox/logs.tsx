@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LogLine } from '../../../../src/schema/exec.ts';
-import { call } from '../../api/call.ts';
+import { call, Failure } from '../../api/call.ts';
 import { linesOf } from '../../api/lines.ts';
 import { Failed } from '../../parts/load.tsx';
 import { LogBox } from '../../parts/log-box.tsx';
@@ -12,6 +12,8 @@ import type { TabProps } from './sandbox.tsx';
 
 const MOST = 10_000;
 const PAINT_MS = 200;
+/** After a connection ended: the server may be away. */
+const AGAIN_MS = 2000;
 /** Pixels from the end within which one follows. */
 const NEAR_END = 200;
 
@@ -24,11 +26,14 @@ export function Logs({ id }: TabProps): JSX.Element {
   useEffect(() => {
     const stop = new AbortController();
     let fresh: string[] = [];
+    // A connection that begins anew brings what is there already.
+    let isAnew = false;
     const paint = setInterval(() => {
       if (fresh.length === 0) return;
-      const more = fresh;
+      const [more, before] = [fresh, isAnew];
       fresh = [];
-      setLines((now) => [...now, ...more].slice(-MOST));
+      isAnew = false;
+      setLines((now) => [...(before ? [] : now), ...more].slice(-MOST));
     }, PAINT_MS);
     const read = async () => {
       const query = { follow: true, lines: 1000 };
@@ -36,10 +41,20 @@ export function Logs({ id }: TabProps): JSX.Element {
         await call('GET', `sandboxes/${id}/logs`, { query, signal: stop.signal }),
       )) {
         const { line: text } = JSON.parse(line || '{}') as Partial<LogLine>;
-        if (text !== undefined) fresh = [...fresh, text].slice(-MOST);
+        if (text === undefined) continue;
+        fresh.push(text);
+        if (fresh.length > 2 * MOST) fresh.splice(0, MOST);
       }
     };
-    read().catch((error) => !stop.signal.aborted && setFailure(error as Error));
+    const follow = async () => {
+      for (; !stop.signal.aborted; isAnew = true) {
+        await read().catch((error) => {
+          if (error instanceof Failure && error.status !== 0) throw error;
+        });
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      }
+    };
+    follow().catch((error) => stop.signal.aborted || setFailure(error as Error));
     return () => {
       stop.abort();
       clearInterval(paint);

@@ -1,13 +1,13 @@
 // One sandbox: what it is, and tabs for what one does with it. An ended one shows why it ended as long as its row is kept.
 import type { ComponentType, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import type { Event } from '../../../../src/schema/event.ts';
 import type { Sandbox } from '../../../../src/schema/sandbox.ts';
-import { call, json } from '../../api/call.ts';
+import { call, type Failure, json } from '../../api/call.ts';
 import { loadOne } from '../../app/census.ts';
 import { go, place, setQuery } from '../../app/router.ts';
-import { onEvent } from '../../app/stream.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Failed, useGet } from '../../parts/load.tsx';
+import { Failed, useEvents, useGet } from '../../parts/load.tsx';
 import { Screen } from '../../parts/screen.tsx';
 import { Copy, Facts, State, shown, Time } from '../../parts/text.tsx';
 import { Commands } from './commands.tsx';
@@ -23,14 +23,14 @@ export interface TabProps {
   sandbox: Sandbox;
 }
 
-const TABS: readonly { id: string; title: string; tab: ComponentType<TabProps>; alive?: true }[] = [
+const TABS: readonly { id: string; title: string; tab: ComponentType<TabProps> }[] = [
   { id: 'overview', title: 'Overview', tab: Overview },
-  { id: 'terminal', title: 'Terminal', tab: LazyTerminal, alive: true },
-  { id: 'files', title: 'Files', tab: Files, alive: true },
-  { id: 'logs', title: 'Logs', tab: Logs, alive: true },
-  { id: 'commands', title: 'Commands', tab: Commands, alive: true },
-  { id: 'ports', title: 'Ports', tab: Ports, alive: true },
-  { id: 'egress', title: 'Egress', tab: SandboxEgress, alive: true },
+  { id: 'terminal', title: 'Terminal', tab: LazyTerminal },
+  { id: 'files', title: 'Files', tab: Files },
+  { id: 'logs', title: 'Logs', tab: Logs },
+  { id: 'commands', title: 'Commands', tab: Commands },
+  { id: 'ports', title: 'Ports', tab: Ports },
+  { id: 'egress', title: 'Egress', tab: SandboxEgress },
   { id: 'usage', title: 'Usage', tab: SandboxUsageTab },
 ];
 
@@ -38,16 +38,22 @@ export function SandboxScreen({ rest }: { rest: string }): JSX.Element {
   const id = rest.split('/')[0] ?? '';
   const loaded = useGet<Sandbox>(`sandboxes/${encodeURIComponent(id)}`, {}, 20_000);
   const [asking, setAsking] = useState<'end' | 'extend' | undefined>();
-  useEffect(() => onEvent(({ sandbox_id }) => sandbox_id === id && loaded.again()), [id, loaded.again]);
+  const isOfThis = useCallback(({ sandbox_id }: Event) => sandbox_id === id, [id]);
+  useEvents(isOfThis, loaded.again);
   const { data: sandbox, failure } = loaded;
+  if (failure && (!sandbox || failure.status === 404))
+    return (
+      <Screen title={id}>
+        <Gone id={id} failure={failure} again={loaded.again} />
+      </Screen>
+    );
   if (!sandbox)
     return (
       <Screen title={id}>
-        {failure ? <Gone failure={failure} again={loaded.again} /> : <p class="loading">Loading …</p>}
+        <p class="loading">Loading …</p>
       </Screen>
     );
-  const isAlive = sandbox.ended_at === undefined;
-  const actions = isAlive && (
+  const actions = (
     <>
       <button type="button" onClick={() => setAsking('extend')}>
         Extend
@@ -60,43 +66,47 @@ export function SandboxScreen({ rest }: { rest: string }): JSX.Element {
   return (
     <Screen title={id} actions={actions}>
       <p>
-        <State of={isAlive ? sandbox.state : 'ended'} />
+        <State of={sandbox.state} />
         {sandbox.owner_id && <>, owner {shown(sandbox.owner_id)}</>}, created <Time at={sandbox.created_at} />
-        ,{' '}
-        {isAlive ? (
-          <>
-            expires <Time at={sandbox.expires_at} />
-          </>
-        ) : (
-          <>
-            ended <Time at={sandbox.ended_at} />: {sandbox.end_reason} by {sandbox.ended_by ?? 'unknown'}
-          </>
-        )}
+        , expires <Time at={sandbox.expires_at} />
       </p>
-      <Tabs sandbox={sandbox} isAlive={isAlive} />
+      <Tabs sandbox={sandbox} />
       {asking === 'end' && <End id={id} onClose={() => setAsking(undefined)} />}
       {asking === 'extend' && <Extend id={id} onClose={() => setAsking(undefined)} again={loaded.again} />}
     </Screen>
   );
 }
 
-function Gone({ failure, again }: { failure: Error; again(): void }): JSX.Element {
+/** The server says of an ended sandbox why it has ended, as long as it knows it. */
+function Gone({ id, failure, again }: { id: string; failure: Failure; again(): void }): JSX.Element {
+  const { ended_at, end_reason, ended_by = 'unknown' } = failure.details;
+  if (typeof ended_at !== 'string')
+    return (
+      <>
+        <Failed failure={failure} again={again} />
+        <p class="hint">The server keeps the row of an ended sandbox for a time, and deletes it then.</p>
+      </>
+    );
   return (
     <>
-      <Failed failure={failure} again={again} />
-      <p class="hint">The server keeps the row of an ended sandbox for a time, and deletes it then.</p>
+      <p role="status">
+        <State of="ended" /> <Time at={ended_at} />: {shown(String(end_reason))} by {shown(String(ended_by))}
+      </p>
+      <h2>Events</h2>
+      <Timeline id={id} />
+      <h2>What it used</h2>
+      <SandboxUsageTab id={id} />
     </>
   );
 }
 
-function Tabs({ sandbox, isAlive }: { sandbox: Sandbox; isAlive: boolean }): JSX.Element {
+function Tabs({ sandbox }: { sandbox: Sandbox }): JSX.Element {
   const chosen = place.value.query.get('tab') ?? 'overview';
-  const tabs = TABS.filter(({ alive }) => isAlive || !alive);
-  const current = tabs.find(({ id }) => id === chosen) ?? tabs[0]!;
+  const current = TABS.find(({ id }) => id === chosen) ?? TABS[0]!;
   const move = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     if (step === 0) return;
-    const next = tabs[(tabs.indexOf(current) + step + tabs.length) % tabs.length]!;
+    const next = TABS[(TABS.indexOf(current) + step + TABS.length) % TABS.length]!;
     setQuery({ tab: next.id });
     document.getElementById(`tab-${next.id}`)?.focus();
   };
@@ -104,7 +114,7 @@ function Tabs({ sandbox, isAlive }: { sandbox: Sandbox; isAlive: boolean }): JSX
   return (
     <>
       <div role="tablist" aria-label="Parts of the sandbox" class="tabs" onKeyDown={move}>
-        {tabs.map(({ id, title }) => (
+        {TABS.map(({ id, title }) => (
           <button
             type="button"
             role="tab"
@@ -138,7 +148,7 @@ function Overview({ id, sandbox }: TabProps): JSX.Element {
       <Facts of={sandbox} except={['warnings', 'id', 'state']} />
       <h2>Commands for a terminal of your own</h2>
       <p>
-        <code>svc sandbox shell {id}</code> <Copy text={`svc sandbox shell ${id}`} />
+        <code>svc sandbox shell {shown(id)}</code> <Copy text={`svc sandbox shell ${id}`} />
       </p>
       <h2>Events</h2>
       <Timeline id={id} />

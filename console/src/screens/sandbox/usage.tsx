@@ -19,7 +19,7 @@ const GRAPHS: readonly { title: string; name: keyof Point; why?: string; text(va
   { title: 'Sent', name: 'tx_bytes_per_second', why: 'network', text: perSecond },
 ];
 
-export function SandboxUsageTab({ id }: TabProps): JSX.Element {
+export function SandboxUsageTab({ id }: Pick<TabProps, 'id'>): JSX.Element {
   const [step, setStep] = useState('fine');
   const usage = useGet<SandboxUsage>(`sandboxes/${id}/usage`, { step }, 5000);
   return (

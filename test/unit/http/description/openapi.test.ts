@@ -70,7 +70,7 @@ it('excludes reserved names from path parameters', () => {
 });
 
 /** They take a code that is good once instead of a key. */
-const BY_CODE = ['GET /sandboxes/{id}/files/download', 'POST /sessions/exchange'];
+const BY_CODE = ROUTES.filter(({ auth }) => auth === 'code').map(({ method, path }) => `${method} ${path}`);
 
 describe.each(operations)('$place', ({ place, operation }) => {
   it('lists the answers that every request may get', () => {
