@@ -1,6 +1,6 @@
 # The tests of the agent's core; included from the Makefile, from whose folder the paths are.
 CORE := $(addprefix base/,clock descriptors loop pipe-room ring secret) $(addprefix wire/,frame queue resync wire)
-INPUT := $(CORE) base/log exec/console exec/exec-plan exec/deadline $(addprefix wire/,dial fragments link session stream stream-table stream-take)
+INPUT := $(CORE) base/log base/account exec/console exec/exec-plan exec/deadline $(addprefix wire/,dial fragments link session stream stream-table stream-take)
 NAMES := $(addprefix net/,name-packet names)
 TAR := base/failure $(addprefix image/,fault tar tar-header tar-pax)
 ITERATIONS ?= 3000
@@ -28,6 +28,7 @@ test-sanitized: asan
 test-released: asan all
 	AGENT=$(B)/svc-agent python3 test/serve_test.py
 	AGENT=$(B)/svc-agent-asan python3 test/tenants_test.py
+	AGENT=$(B)/svc-agent-asan python3 test/accounts_test.py
 	AGENT=$(B)/svc-agent python3 test/tenants_test.py
 
 fuzz: $(B)/fuzz $(B)/fuzz-tar $(B)/fuzz-names

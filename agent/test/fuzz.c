@@ -117,7 +117,7 @@ static int read_plan(struct stream *stream, struct reader *arguments)
 static const struct stream_kind echo = { .open = begin, .cancel = echo_eof, .data = echo_data, .eof = echo_eof };
 static const struct stream_kind flood = { .open = begin, .pump = pump };
 static const struct stream_kind values = { .open = read_values };
-static const struct stream_kind exec = { .open = read_plan };
+static const struct stream_kind exec = { .open = read_plan, .takes_account = true };
 
 const struct stream_kind *kind_of_open(uint8_t number)
 {
@@ -282,12 +282,15 @@ static size_t put_texts(uint8_t *at, uint32_t most)
 	return size;
 }
 
-/* The arguments of an exec, mostly valid: at most about 1,600 bytes. */
+/* The arguments of an exec, mostly valid: at most about 1,700 bytes. */
 static size_t make_plan(uint8_t *at)
 {
 	uint32_t flags = chance(20) ? chance(16) : chance(UINT32_MAX);
-	size_t size = put_number(at, 1, 4);
+	bool has_account = chance(4) == 0;
+	size_t size = put_number(at, 1, 4 | (has_account ? 0x40 : 0));
 
+	if (has_account)
+		size += put_text(at + size, chance(9) ? 20 : 80);
 	size += put_number(at + size, 4, flags);
 	size += put_text(at + size, chance(9) ? 12 : 140);
 	size += put_text(at + size, 30);

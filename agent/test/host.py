@@ -21,7 +21,7 @@ PING, STAT, MKDIR, MOVE, CHMOD, REMOVE, SIGNAL, RESIZE, SEED, SHUTDOWN, ENTER, L
 DIAL = 15
 DEADLINE = 18
 NO_END = 2**64 - 1
-FOR_USER = 0x80
+FOR_USER, AS_ACCOUNT = 0x80, 0x40
 PTY, DETACH, STDIN, KEYED = 1, 2, 4, 8
 FIRST_CREDIT = 262144
 PATIENCE = 20.0
@@ -53,6 +53,11 @@ def exec_args(name, argv, flags=0, workdir="", timeout=0, rows=0, cols=0, env=("
 def as_user(uid, payload):
     """The same for a tenant of a pool; 0: for nobody in particular."""
     return bytes([payload[0] | FOR_USER]) + struct.pack("<I", uid) + payload[1:] if uid else payload
+
+
+def as_account(name, payload):
+    """The same as a user of the sandbox."""
+    return bytes([payload[0] | AS_ACCOUNT]) + text(name) + payload[1:]
 
 
 class Lost(Exception):

@@ -22,6 +22,7 @@ export const ERRNO = {
   ENOTEMPTY: 39,
   ELOOP: 40,
   EBADMSG: 74,
+  EUSERS: 87,
   ECONNREFUSED: 111,
   EDQUOT: 122,
   ECANCELED: 125,
@@ -64,6 +65,7 @@ const TABLE: Record<number, Row> = {
   [ERRNO.EFBIG]: ['resource_limit', 'The file is over the size limit of the sandbox.', { status: 507 }],
   [ERRNO.ENOSPC]: FULL,
   [ERRNO.EDQUOT]: FULL,
+  [ERRNO.EUSERS]: ['bad_request', 'The sandbox has no user of this name.'],
   [ERRNO.ECONNREFUSED]: [
     'unavailable',
     'Nothing listens on this port in the sandbox.',

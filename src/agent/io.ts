@@ -230,6 +230,11 @@ export interface SandboxIo {
   close(): void;
   /** Resolves once, when the session is over for whatever reason. */
   closed: Promise<void>;
+  /**
+   * The same as a user of the sandbox, by the name in its `/etc/passwd`. Absent where all is done as one user: the agent runs without
+   * the rights of root, or is of an earlier version, or there is none.
+   */
+  asAccount?(name: string): AccountIo;
   /** Absent where a runtime holds one user only. */
   as?(user: PoolUser): UserIo;
   /**
@@ -239,6 +244,9 @@ export interface SandboxIo {
   relay?(stream: Duplex, draining?: AbortSignal): Promise<void>;
 }
 
+/** What a user of the sandbox does. A name that nobody has is `bad_request`. */
+export type AccountIo = Pick<SandboxIo, 'exec' | 'files'>;
+
 /** A tenant of a pool: a uid of its own, and the folder that is its workspace. */
 export interface PoolUser {
   uid: number;
@@ -246,7 +254,7 @@ export interface PoolUser {
 }
 
 /** The sandbox as one tenant sees it: all is done with its uid, and other tenants' execs, ports and files do not exist. */
-export interface UserIo extends Omit<SandboxIo, 'as' | 'relay' | 'gate' | 'usage'> {
+export interface UserIo extends Omit<SandboxIo, 'as' | 'asAccount' | 'relay' | 'gate' | 'usage'> {
   /** Makes the home, 0700 and the tenant's. Idempotent. */
   enter(signal?: AbortSignal): Promise<void>;
   /** Ends every process of the tenant and removes all it left. Idempotent; `conflict` when something would not end. */

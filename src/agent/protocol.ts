@@ -86,6 +86,7 @@ export const CAPABILITY = {
   attributes: 128,
   usage: 256,
   keep: 512,
+  accounts: 1024,
 } as const;
 
 /** "No end" of a deadline. */
@@ -93,6 +94,8 @@ export const NO_END = 0xffff_ffff_ffff_ffffn;
 
 /** Set in the kind or method of what is done for a tenant, whose uid is then the first argument. */
 export const FOR_USER = 0x80;
+/** Set in the kind or method of what is done as a user of the sandbox, whose name is then the first argument. */
+export const AS_ACCOUNT = 0x40;
 
 export const EXEC_FLAG = { pty: 1, detach: 2, stdin: 4, keyed: 8, keep: 16 } as const;
 

@@ -10,6 +10,7 @@ import type { AgentFacts } from './handshake.ts';
 import type { Hello } from './hello.ts';
 import {
   ARGUMENTS_MAX,
+  AS_ACCOUNT,
   CALLS_MAX,
   CAPABILITY,
   DATA_MAX,
@@ -170,7 +171,7 @@ export class RelayLink {
     if (payload.length === 0 || this.#relayed.has(id) || sizeOf(parts) + payload.length - 1 > ARGUMENTS_MAX)
       throw new AgentFault('malformed OPEN');
     const isCall = type === TYPE.CALL;
-    const isTheirs = !WORKER_ONLY[type]?.includes((payload[0] as number) & ~FOR_USER);
+    const isTheirs = !WORKER_ONLY[type]?.includes((payload[0] as number) & ~(FOR_USER | AS_ACCOUNT));
     const relayed = isTheirs && !this.#isFull(isCall) ? this.#borrow(id, isCall) : undefined;
     for (const part of parts) relayed?.send(TYPE.PART, part);
     if (relayed) relayed.send(type, payload);

@@ -9,6 +9,8 @@ export interface StreamRequest<T> {
   code: number;
   /** The tenant; absent: the entire sandbox. */
   uid?: number;
+  /** The user of the sandbox that it is done as, by name; absent: the agent's own. */
+  account?: string;
   /** Called when the request is sent; a ServiceError thrown here fails the stream. */
   args: () => WireWriter;
   /** Channels that the agent may use; none unless given. */

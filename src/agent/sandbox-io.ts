@@ -16,7 +16,7 @@ const DEADLINE_MS = 3000;
 export function sandboxIo(
   requests: Requests,
   capabilities: number,
-): Omit<SandboxIo, 'close' | 'closed' | 'as'> {
+): Omit<SandboxIo, 'close' | 'closed' | 'as' | 'asAccount'> {
   const keeps = (capabilities & CAPABILITY.keep) !== 0;
   const keepsDeadlines = (capabilities & CAPABILITY.deadlines) !== 0;
   return {

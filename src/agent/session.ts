@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
 import type { Logger } from '../domain/ports.ts';
+import { accountIo } from './account.ts';
 import { dialHost } from './dial.ts';
 import { AgentFault, sandboxLost } from './fault.ts';
 import { FrameParser } from './frame.ts';
@@ -35,6 +36,9 @@ export async function openSession(deps: SessionDeps, signal?: AbortSignal): Prom
   return {
     ...sandboxIo(requests, capabilities),
     ...(capabilities & CAPABILITY.usage && { usage: (signal) => guestUsage(requests, signal) }),
+    ...(capabilities & CAPABILITY.accounts && {
+      asAccount: (name) => accountIo(requests, name, capabilities),
+    }),
     as: (user) => userIo(requests, user, { closed, capabilities }),
     ...(capabilities & CAPABILITY.gate && { gate: sandboxGate(requests, capabilities) }),
     ...(capabilities & CAPABILITY.dial && { dial: (nonce, signal) => dialHost(requests, nonce, signal) }),

@@ -7,6 +7,7 @@ import type { FrameWriter } from './frame-writer.ts';
 import {
   ACCEPTS_MAX,
   ARGUMENTS_MAX,
+  AS_ACCOUNT,
   CALLS_MAX,
   FOR_USER,
   KIND,
@@ -95,8 +96,8 @@ export class Streams {
         'Wait until another operation ends.',
       );
     const own = request.args().bytes();
-    const args =
-      request.uid === undefined ? own : Buffer.concat([new WireWriter().u32(request.uid).bytes(), own]);
+    const whose = whoseOf(request);
+    const args = whose ? Buffer.concat([whose.bytes(), own]) : own;
     if (args.length > ARGUMENTS_MAX)
       throw refused(
         'bad_request',
@@ -109,7 +110,7 @@ export class Streams {
   /** Arguments that do not fit into a frame go ahead in PARTs. */
   #send<T>(stream: AgentStream<T>, request: StreamRequest<T>, args: Buffer): void {
     this.#add(stream.id, stream, budgetOf(request));
-    const code = request.uid === undefined ? request.code : request.code | FOR_USER;
+    const code = codeOf(request);
     let at = 0;
     for (; args.length - at > PAYLOAD_MAX - 1; at += PAYLOAD_MAX) {
       this.#frames.send(TYPE.PART, stream.id, args.subarray(at, at + PAYLOAD_MAX));
@@ -132,6 +133,17 @@ export class Streams {
     } while (this.#open.has(this.#lastId));
     return this.#lastId;
   }
+}
+
+/** What the arguments begin with, for a tenant or as a user. */
+function whoseOf({ uid, account }: StreamRequest<unknown>): WireWriter | undefined {
+  if (uid !== undefined) return new WireWriter().u32(uid);
+  return account === undefined ? undefined : new WireWriter().str(account);
+}
+
+function codeOf({ code, uid, account }: StreamRequest<unknown>): number {
+  if (uid !== undefined) return code | FOR_USER;
+  return account === undefined ? code : code | AS_ACCOUNT;
 }
 
 function budgetOf({ type, code }: StreamRequest<unknown>): Budget {

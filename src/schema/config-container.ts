@@ -57,6 +57,10 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
     CAPABILITY,
     'Capabilities to add back; package installers and su need these. [] is the strict setting.',
   ),
+  no_new_privileges: flag(
+    true,
+    'Programs get no more privileges than the one that starts them: set-user-id programs such as sudo do not change the user.',
+  ),
   tmpfs: words(['/tmp'], '^/[^\\s,:]+$', 'Folders kept in memory when the image is read-only.'),
   workspace_mb: integer(512, 1, 1_048_576, 'Size limit of /workspace when it is kept in memory.'),
   pull: choice(

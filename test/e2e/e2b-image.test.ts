@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sharedEngine } from '../support/hosts/shared-engine.ts';
 import { describeWith } from '../support/requires.ts';
@@ -21,7 +22,7 @@ if (existsSync(file))
 
     beforeAll(async () => {
       const { socket } = await sharedEngine();
-      const changes = ['-c', 'USER user', '-c', 'WORKDIR /home/user'];
+      const changes = ['-c', 'WORKDIR /home/user'];
       await run('docker', ['-H', `unix://${socket}`, 'import', ...changes, file, NAME]);
       server = await startServer({
         env: {
@@ -48,6 +49,17 @@ if (existsSync(file))
     it('runs commands, terminals, files and git of both SDKs for Python', LATER, async () => {
       for (const name of ['e2b-sync.py', 'e2b-async.py'])
         expect((await lines(name)).at(-1)).toBe('held ends');
+    });
+
+    it('has a sudo, which says where there are no new privileges', LATER, async () => {
+      const options = { apiKey: 'e2b_0', apiUrl: server.url, sandboxUrl: server.url };
+      const sandbox = await Sandbox.create(options);
+      const run = async (command: string, more = {}) => (await sandbox.commands.run(command, more)).stdout;
+      expect(await run('sudo -u user id -un; sudo id -un 2>&1 || true')).toMatch(
+        /^user\nsudo: this sandbox gives no new privileges/,
+      );
+      expect(await run('sudo id -un; sudo -u user id -un', { user: 'root' })).toBe('root\nuser\n');
+      await sandbox.kill();
     });
 
     it('has the code interpreter', LATER, async () => {

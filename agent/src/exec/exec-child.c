@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/descriptors.h"
 #include "base/user.h"
 #include "exec/exec.h"
@@ -45,13 +46,27 @@ static void take_own(const struct exec_ends *ends)
 	descriptors_close_from(foreground < 0 ? FOREGROUND_FD : FOREGROUND_FD + 1);
 }
 
+/* Programs open their own input and output again by name: /dev/stdin, /dev/tty. */
+static int become_account(const struct exec_ends *ends)
+{
+	struct account account;
+
+	if (account_find(ends->account, &account))
+		return -1;
+	if (ends->terminal && account.uid != geteuid() && chown(ends->terminal, account.uid, (gid_t)-1))
+		return -1;
+	for (int fd = 0; fd < 3 && !ends->terminal; fd++)
+		account_give(&account, fd);
+	return account_take(&account);
+}
+
 static void take_descriptors(const struct exec_ends *ends)
 {
 	/* All are above 2, so none is overwritten before it is moved. */
 	if (!ends->terminal && (dup2(ends->in, 0) < 0 || dup2(ends->out, 1) < 0 || dup2(ends->err, 2) < 0))
 		_exit(NOT_EXECUTABLE);
 	take_own(ends);
-	if (user_take(ends->uid))
+	if (ends->account[0] ? become_account(ends) : user_take(ends->uid))
 		refuse(errno);
 	if (ends->terminal && pty_take(ends->terminal))
 		refuse(errno);

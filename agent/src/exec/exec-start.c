@@ -81,7 +81,7 @@ static void adopt(struct exec *exec, struct ends *ends, bool has_stdin)
 	fd_writer_open(&exec->in, ends->master >= 0 ? ends->master : exec->in_fd);
 }
 
-int exec_start(struct exec *exec, const struct exec_plan *plan, const struct serve_options *options)
+int exec_start(struct exec *exec, const struct exec_plan *plan, const char *account, const struct serve_options *options)
 {
 	struct ends ends;
 	struct exec_ends theirs;
@@ -89,7 +89,7 @@ int exec_start(struct exec *exec, const struct exec_plan *plan, const struct ser
 	int error = open_ends(plan, &ends) || give_terminal(&ends, exec->child.uid) ? errno : 0;
 
 	theirs = (struct exec_ends){ ends.in[1], ends.out[1], ends.err[1], ends.status[1], ends.foreground[1],
-		plan->flags & EXEC_PTY ? ends.terminal : NULL, options->workdir, exec->child.uid,
+		plan->flags & EXEC_PTY ? ends.terminal : NULL, options->workdir, exec->child.uid, account,
 		options->ignores_owners };
 	if (!error)
 		pid = oom_score_fork();

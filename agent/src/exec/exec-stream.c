@@ -29,7 +29,7 @@ static int open_planned(struct stream *stream, const struct exec_plan *plan)
 	if (!exec)
 		return error ? error : ENOMEM;
 	exec->child.uid = stream->uid;
-	error = exec_start(exec, plan, options);
+	error = exec_start(exec, plan, stream->account, options);
 	if (error) {
 		exec_free(exec);
 		return error;
@@ -173,4 +173,5 @@ const struct stream_kind exec_kind = {
 	.eof = exec_eof,
 	.cancel = exec_cancel,
 	.gone = exec_gone,
+	.takes_account = true,
 };

@@ -44,6 +44,7 @@ struct exec_ends {
 	const char *terminal;
 	const char *default_workdir;
 	uid_t uid;          /* uid to change to, see user.h */
+	const char *account; /* user of the sandbox to become, see account.h; "": none */
 	bool ignores_owners; /* see agent.h */
 };
 
@@ -54,9 +55,9 @@ int ignore_owners(void);
 _Noreturn void exec_child(const struct exec_plan *plan, const struct exec_ends *ends);
 
 struct exec;
-/* Starts the process of an exec whose callbacks are set. Returns 0, or a positive errno and leaves nothing behind.
+/* Starts the process of an exec whose callbacks are set, as `account` unless that is "". Returns 0, or a positive errno and leaves nothing behind.
  * (exec-start.c) */
-int exec_start(struct exec *exec, const struct exec_plan *plan, const struct serve_options *options);
+int exec_start(struct exec *exec, const struct exec_plan *plan, const char *account, const struct serve_options *options);
 
 /* One of the outputs of an exec. (exec-output.c) */
 struct output {

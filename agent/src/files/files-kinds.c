@@ -128,10 +128,11 @@ static int open_usage(struct stream *stream, struct reader *arguments)
 	return start(stream, arguments, &op);
 }
 
-#define READS(opens) { .open = (opens), .pump = work_pump, .cancel = work_cancel, .gone = work_gone }
+#define READS(opens) \
+	{ .open = (opens), .pump = work_pump, .cancel = work_cancel, .gone = work_gone, .takes_account = true }
 #define WRITES(opens) \
-	{ .open = (opens), .data = work_data, .eof = work_eof, .cancel = work_cancel, .gone = work_gone }
-#define CALLS(opens) { .open = (opens), .cancel = work_cancel, .gone = work_gone }
+	{ .open = (opens), .data = work_data, .eof = work_eof, .cancel = work_cancel, .gone = work_gone, .takes_account = true }
+#define CALLS(opens) { .open = (opens), .cancel = work_cancel, .gone = work_gone, .takes_account = true }
 
 const struct stream_kind file_read_kind = READS(open_read);
 const struct stream_kind file_list_kind = READS(open_list);

@@ -116,6 +116,7 @@ int work_open(struct stream *stream, const struct file_op *op)
 	work->op = *op;
 	work->in_fd = work->out.fd = work->meta.fd = work->in.watch.fd = -1;
 	work->child.uid = stream->uid;
+	memcpy(work->account, stream->account, sizeof(work->account));
 	work->stream = stream;
 	work->in.stream = stream;
 	error = launch(work);

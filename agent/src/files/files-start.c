@@ -3,8 +3,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/descriptors.h"
 #include "base/user.h"
 #include "files/files.h"
@@ -28,6 +32,43 @@ static void put(int from, int place)
 		_exit(1);
 }
 
+/* A folder directly below the root, which only the agent may make there, is made for the user: the first part of an
+ * absolute path. */
+static int make_top(const char *path, const struct account *account)
+{
+	char top[NAME_MAX + 2];
+	size_t size = 1 + strcspn(path + 1, "/");
+	int fd, status;
+
+	if (size < 2 || size >= sizeof(top))
+		return 0;
+	memcpy(top, path, size);
+	top[size] = '\0';
+	if (mkdir(top, 0755))
+		return 0;
+	fd = open(top, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	status = fchown(fd, account->uid, account->gid);
+	close(fd);
+	return status;
+}
+
+/* What such a child does as the user has only that user's rights, so that a link leads it no further. */
+static int become_account(const struct work *work)
+{
+	const struct file_op *op = &work->op;
+	bool has_parents = (op->kind == FILE_WRITE || op->kind == FILE_MKDIR) && (op->flag & 1);
+	bool is_below = op->path[0] == '/' && (op->kind == FILE_MKDIR || strchr(op->path + 1, '/'));
+	struct account account;
+
+	if (account_find(work->account, &account))
+		return -1;
+	if (has_parents && is_below && account.uid != geteuid() && make_top(op->path, &account))
+		return -1;
+	return account_take(&account);
+}
+
 static _Noreturn void become(const struct work *work, const struct ends *ends)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -42,7 +83,7 @@ static _Noreturn void become(const struct work *work, const struct ends *ends)
 	put(out, OUT);
 	put(meta, META);
 	descriptors_close_from(META + 1);
-	if (user_take(work->child.uid)) {
+	if (work->account[0] ? become_account(work) : user_take(work->child.uid)) {
 		file_report_to(META);
 		file_refuse(errno);
 	}

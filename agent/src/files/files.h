@@ -15,6 +15,7 @@ struct work {
 	char *paths;           /* paths, to be freed */
 	struct stream *stream; /* NULL: nobody waits for the result any more */
 	struct child child;
+	char account[ACCOUNT_NAME + 1]; /* as in the stream */
 	bool runs, cancelled;
 	struct timer impatience;
 	struct fd_writer in;      /* content of a write */

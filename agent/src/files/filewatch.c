@@ -186,8 +186,9 @@ _Noreturn void file_watch(const struct file_op *op, int out_fd)
 	if (watch.fd < 0)
 		file_refuse(errno == EMFILE ? EAGAIN : errno);
 	/* The root itself may be named by a link. */
+	errno = 0;
 	if (!add(""))
-		file_refuse(ENOENT);
+		file_refuse(errno == EACCES ? EACCES : ENOENT);
 	if (deep)
 		add_below("", 0);
 	tell(0, "", "");

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/account.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/pipe-room.h"
@@ -38,6 +39,11 @@ uint64_t uptime_ms(void)
 	return (now_us() - started) / 1000;
 }
 
+static uint32_t capabilities(void)
+{
+	return CAPABILITIES | (dial_is_possible() ? CAPABLE_DIAL : 0) | (accounts_are_possible() ? CAPABLE_ACCOUNTS : 0);
+}
+
 static void welcome(const uint8_t *nonce)
 {
 	uint8_t payload[128];
@@ -49,7 +55,7 @@ static void welcome(const uint8_t *nonce)
 	write_str(&writer, SVC_BUILD, strlen(SVC_BUILD));
 	memcpy(writer.at, session.boot, sizeof(session.boot));
 	writer.at += sizeof(session.boot);
-	write_number(&writer, CAPABILITIES | (dial_is_possible() ? CAPABLE_DIAL : 0), 4);
+	write_number(&writer, capabilities(), 4);
 	session_send(FRAME_WELCOME, 0, payload, (size_t)(writer.at - payload));
 }
 

@@ -27,6 +27,8 @@
 #define CAPABLE_USAGE 256
 /* It has flag 16 of `exec`, the stream kind `resume`, and tells more of execs that are kept. */
 #define CAPABLE_KEEP 512
+/* Kinds may be done as a user of the sandbox: where the agent has the rights for it. */
+#define CAPABLE_ACCOUNTS 1024
 #define CAPABILITIES \
 	(CAPABLE_DEADLINES | CAPABLE_GATE | CAPABLE_WATCH | CAPABLE_ARCHIVES | CAPABLE_TRUST | CAPABLE_ATTRIBUTES | \
 	 CAPABLE_USAGE | CAPABLE_KEEP)

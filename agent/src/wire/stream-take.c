@@ -1,6 +1,7 @@
 /* Handles the host's frames for streams: open, data, credit and cancel. All of them may be hostile. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "wire/fragments.h"
 #include "wire/stream.h"
@@ -9,6 +10,8 @@
 
 /* With this bit in the number of a kind or method, the arguments begin with the tenant's uid. */
 #define FOR_USER 0x80
+/* With this one they begin with the name of a user of the sandbox. */
+#define AS_ACCOUNT 0x40
 
 /* Returns 0 or a positive errno. */
 static int read_user(struct stream *stream, const struct frame *frame, struct reader *arguments)
@@ -19,6 +22,23 @@ static int read_user(struct stream *stream, const struct frame *frame, struct re
 	if (arguments->bad || stream->uid == 0 || stream->uid == (uid_t)-1)
 		return EINVAL;
 	return stream->kind->not_for_users ? EPERM : 0;
+}
+
+/* Returns 0 or a positive errno. */
+static int read_account(struct stream *stream, const struct frame *frame, struct reader *arguments)
+{
+	const uint8_t *name;
+	size_t size;
+
+	if (!(frame->payload[0] & AS_ACCOUNT))
+		return 0;
+	name = read_bytes(arguments, &size);
+	if (arguments->bad || size == 0 || size > ACCOUNT_NAME || memchr(name, 0, size))
+		return EINVAL;
+	memcpy(stream->account, name, size);
+	if (stream->uid || !stream->kind->takes_account)
+		return EINVAL;
+	return accounts_are_possible() ? 0 : EPERM;
 }
 
 static void start(const struct frame *frame, const struct stream_kind *kind, struct reader *arguments)
@@ -34,6 +54,8 @@ static void start(const struct frame *frame, const struct stream_kind *kind, str
 	}
 	error = read_user(stream, frame, arguments);
 	if (!error)
+		error = read_account(stream, frame, arguments);
+	if (!error)
 		error = kind->open(stream, arguments);
 	if (error)
 		stream_fail(stream, error);
@@ -47,7 +69,7 @@ static int take_open(const struct frame *frame)
 
 	if (frame->size < 1 || stream_find(frame->stream))
 		return -1;
-	number = frame->payload[0] & (uint8_t)~FOR_USER;
+	number = frame->payload[0] & (uint8_t)~(FOR_USER | AS_ACCOUNT);
 	kind = frame->type == FRAME_CALL ? kind_of_call(number) : kind_of_open(number);
 	if (fragments_join(&parts, frame))
 		return -1;

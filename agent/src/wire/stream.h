@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/account.h"
 #include "wire/frame.h"
 #include "wire/wire.h"
 
@@ -37,6 +38,7 @@ struct stream_kind {
 	void (*gone)(struct stream *stream);
 	bool is_accept; /* counts as a connection out of the sandbox */
 	bool not_for_users; /* concerns the entire sandbox: refused to a tenant of a pool */
+	bool takes_account; /* may be done as a user of the sandbox (base/account.h) */
 };
 
 struct stream {
@@ -45,6 +47,7 @@ struct stream {
 	const struct stream_kind *kind;
 	void *work;          /* the kind's */
 	uid_t uid;           /* the tenant it is for (user.h); 0: the owner of the sandbox */
+	char account[ACCOUNT_NAME + 1]; /* the user of the sandbox that it is done as; "": the agent's own */
 	uint32_t credit;     /* bytes that may still be sent */
 	uint32_t host_credit, owed; /* bytes that were taken and not yet credited to the host */
 	uint32_t taken;      /* total, counted up to the limit for widening */

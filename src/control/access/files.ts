@@ -10,7 +10,7 @@ import type { Caller } from '../api/caller.ts';
 import type { FileContentRead, Files } from '../api/files.ts';
 import type { Publisher } from '../records/publish.ts';
 import { readRange } from './file-range.ts';
-import type { OpenSandbox, SandboxAccess } from './session-access.ts';
+import { doneAs, type OpenSandbox, type SandboxAccess } from './session-access.ts';
 
 const GLOB_LIMIT = 10_000;
 
@@ -28,14 +28,24 @@ interface Call {
 
 type Work<T> = (files: SandboxFiles, row: SandboxRecord) => Promise<T>;
 
-export function files(deps: FileDeps): Files {
-  const perform = performer(deps);
-  return { ...reads(deps, perform), ...archives(deps, perform), ...changes(deps, perform) };
+export function files(deps: FileDeps, user?: string): Files {
+  const { access } = deps;
+  const perform = performer(deps, user);
+  return {
+    ...reads(deps, perform),
+    ...archives(deps, perform),
+    ...changes(deps, perform),
+    as: (name) => files(deps, name),
+    hasUsers: (id, caller, signal) =>
+      access.explainFailure(id, async () =>
+        access.use(await access.find(id, caller), signal, async (io) => io.asAccount !== undefined),
+      ),
+  };
 }
 
 type Perform = ReturnType<typeof performer>;
 
-function performer({ access, publisher }: FileDeps) {
+function performer({ access, publisher }: FileDeps, user: string | undefined) {
   /** `until` keeps the session open until it settles, not only for the call. */
   const attempt = async <T>(
     operation: string,
@@ -47,7 +57,7 @@ function performer({ access, publisher }: FileDeps) {
     let held: OpenSandbox | undefined;
     try {
       held = await access.open(row, signal);
-      const result = await work(held.io.files, row);
+      const result = await work(doneAs(held.io, user).files, row);
       const { release } = held;
       const over = until?.(result) ?? Promise.resolve();
       over.then(() => release(), release);

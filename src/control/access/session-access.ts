@@ -1,6 +1,6 @@
 // Opens sandboxes: from id and caller to an open session, and what follows when the sandbox does not answer. Every
 // exec and file call uses it.
-import type { SandboxIo } from '../../agent/io.ts';
+import type { AccountIo, SandboxIo } from '../../agent/io.ts';
 import type { SessionHold, Sessions } from '../../agent/sessions.ts';
 import { asServiceError, SandboxMissing, ServiceError } from '../../domain/errors.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
@@ -127,6 +127,10 @@ export class SandboxAccess {
     else if (!signal.aborted && tellsOfItsEnd(error)) void liveness.check(row.id);
   }
 }
+
+/** What is done as a user of the sandbox where it tells its users apart, and as its one user elsewhere. */
+export const doneAs = (io: SandboxIo, user: string | undefined): AccountIo =>
+  user === undefined ? io : (io.asAccount?.(user) ?? io);
 
 /** Whether the failure makes it doubtful that the sandbox lives. */
 const tellsOfItsEnd = (error: unknown) =>

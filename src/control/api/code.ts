@@ -19,6 +19,8 @@ export interface CodeTerms {
   /** 0 is none; the owner's own maximum bounds it. */
   deadlineMs?: number;
   environment?: Record<string, string>;
+  /** The user that runs an interpreter that it starts, as in `Files.as`. */
+  user?: string | undefined;
 }
 
 /** All start the interpreter where it does not run. They throw `not_implemented` for a sandbox that has none (docs/e2b.md). */

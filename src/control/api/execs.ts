@@ -16,7 +16,10 @@ import type { Caller } from './caller.ts';
 /** A repeat with the same Idempotency-Key joins the first command while it runs, and gets its result afterwards. */
 export type KeyableRequest = ExecRequest & { idempotencyKey?: string };
 
-export type LiveRequest = ExecRequest & {
+/** `user`: as in `Files.as`. */
+export type UserRequest = ExecRequest & { user?: string | undefined; idempotencyKey?: never };
+
+export type LiveRequest = Omit<UserRequest, 'idempotencyKey'> & {
   tty?: { rows: number; cols: number };
   /** Standard input is empty; `open` gives a pipe otherwise. */
   noInput?: true;
@@ -51,7 +54,7 @@ export interface Execs {
   /** Outputs count against `hold` and are cut where it has no more. */
   run(
     id: string,
-    request: KeyableRequest,
+    request: KeyableRequest | UserRequest,
     caller: Caller,
     signal: AbortSignal,
     hold: Hold,

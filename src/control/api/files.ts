@@ -75,6 +75,13 @@ export interface Files {
     signal: AbortSignal,
   ): Promise<void>;
   remove(id: string, path: string, recursive: boolean, caller: Caller, signal: AbortSignal): Promise<void>;
+  /**
+   * The same as a user of the sandbox, by name, where the sandbox tells its users apart; `bad_request` for one that nobody has.
+   * Elsewhere, and for undefined, all is done as its one user.
+   */
+  as(user: string | undefined): Files;
+  /** Whether the sandbox tells its users apart. Throws as `stat` does for a sandbox that cannot be used. */
+  hasUsers(id: string, caller: Caller, signal: AbortSignal): Promise<boolean>;
 }
 
 /** Files and folders that a browser downloads by an address. */

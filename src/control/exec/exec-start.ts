@@ -16,7 +16,7 @@ import { parsePath } from '../../domain/path.ts';
 import type { Ids } from '../../domain/ports.ts';
 import { effectiveLimits } from '../../domain/quota.ts';
 import type { SandboxRecord, SandboxWithQuota } from '../../store/store.ts';
-import type { OpenSandbox, SandboxAccess } from '../access/session-access.ts';
+import { doneAs, type OpenSandbox, type SandboxAccess } from '../access/session-access.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LiveRequest } from '../api/execs.ts';
 import type { ExecLog, NoteEnd } from '../records/exec-log.ts';
@@ -81,7 +81,7 @@ async function launch(
     throw cannotKeep();
   }
   const keep = canKeep && request.keep !== undefined ? { keep: request.keep } : {};
-  const exec = held.io.exec({ ...spec, ...keep }, signal);
+  const exec = doneAs(held.io, request.user).exec({ ...spec, ...keep }, signal);
   const recorded = () =>
     deps.log.started({ sandbox_id: row.id, exec_id: exec.exec_id }, request, caller.actor);
   const isLeft = () => 'keep' in keep && signal.aborted;

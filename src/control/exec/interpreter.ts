@@ -75,14 +75,14 @@ export class Interpreter {
     await start;
   }
 
-  async #start(id: string, { caller, hold, environment = {} }: CodeTerms): Promise<void> {
+  async #start(id: string, { caller, hold, environment = {}, user }: CodeTerms): Promise<void> {
     const { exec, files, tokenOf } = this.#deps;
     if (!files) throw notInstalled();
     const settings = { files: files(), port: INTERPRETER_PORT, token: tokenOf(id), environment };
     const { signal } = new AbortController();
     const { exit_code, stdout } = await exec.run(
       id,
-      { command: LAUNCH, env: environment, stdin: JSON.stringify(settings), timeout: START_TIMEOUT },
+      { command: LAUNCH, env: environment, stdin: JSON.stringify(settings), timeout: START_TIMEOUT, user },
       caller,
       signal,
       hold,

@@ -7,7 +7,7 @@ import { keyedExecId } from '../../domain/exec-key.ts';
 import { fingerprint } from '../../domain/fingerprint.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { SandboxRecord } from '../../store/store.ts';
-import type { ExecEnded, KeyableRequest, StreamedLine } from '../api/execs.ts';
+import type { ExecEnded, KeyableRequest, StreamedLine, UserRequest } from '../api/execs.ts';
 import type { NoteEnd } from '../records/exec-log.ts';
 import { attachTo } from './detached.ts';
 import { execLines } from './exec-lines.ts';
@@ -16,7 +16,7 @@ import { type ExecCall, type ExecDeps, execSpec, noteEnd } from './exec-start.ts
 
 export type KeyedRequest = KeyableRequest & { idempotencyKey: string };
 
-export const isKeyed = (request: KeyableRequest): request is KeyedRequest =>
+export const isKeyed = (request: KeyableRequest | UserRequest): request is KeyedRequest =>
   request.idempotencyKey !== undefined;
 
 /** Resolves when it runs or has run. Throws `conflict` for another body, `bad_request` where no agent keeps keys. */

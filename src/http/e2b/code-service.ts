@@ -9,10 +9,12 @@ import { badWish } from './answers.ts';
 import { environmentOf } from './environment.ts';
 import { type Fields, objectOf, readBytes } from './read-body.ts';
 import { drained, type RpcCall } from './rpc/rpc.ts';
-import { type Homes, isAboutPath } from './users.ts';
+import { isAboutPath, type People } from './users.ts';
 
 /** As their clients name it in E2b-Sandbox-Port. */
 export const CODE_PORT = '49999';
+/** All contexts are of one server, whoever asks first. */
+const DEFAULT_USER = '';
 const MOST_BODY = 4 * 1024 * 1024;
 const LINES = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' };
 /** Some clients split lines at these as well. */
@@ -23,7 +25,7 @@ const checkContext = validator(CodeContextRequest, 'The request');
 
 export interface CodeServiceDeps {
   control: Pick<ControlPlane, 'code' | 'files'>;
-  homes: Homes;
+  people: People;
   templateOf(call: RpcCall): Promise<string>;
   /** Takes the response from the framework, for an answer without an end. */
   hijack(reply: FastifyReply): ServerResponse;
@@ -93,19 +95,20 @@ export function codeService(deps: CodeServiceDeps): CodeService {
 }
 
 /** Programs name folders that are not there. One that cannot be made is refused when the context starts. */
-async function makeFolder({ control }: CodeServiceDeps, call: RpcCall, path: string): Promise<void> {
+async function makeFolder({ control, people }: CodeServiceDeps, call: RpcCall, path: string): Promise<void> {
   const { sandbox_id, caller, signal } = call;
-  await control.files.mkdir(sandbox_id, path, { parents: true }, caller, signal).catch((error: unknown) => {
+  const files = control.files.as((await people.of(call, DEFAULT_USER)).account);
+  await files.mkdir(sandbox_id, path, { parents: true }, caller, signal).catch((error: unknown) => {
     if (!isAboutPath(error)) throw error;
   });
 }
 
 /** Clients keep deadlines themselves. */
-async function terms({ homes, templateOf }: CodeServiceDeps, call: RpcCall): Promise<CodeTerms> {
+async function terms({ people, templateOf }: CodeServiceDeps, call: RpcCall): Promise<CodeTerms> {
   const { caller, signal, hold } = call;
-  const [home, template] = await Promise.all([homes.of(call), templateOf(call)]);
-  const environment = environmentOf(call, { home, template });
-  return { caller, signal, hold, deadlineMs: 0, environment };
+  const [person, template] = await Promise.all([people.of(call, DEFAULT_USER), templateOf(call)]);
+  const environment = environmentOf(person, { ...call, template });
+  return { caller, signal, hold, deadlineMs: 0, environment, user: person.account };
 }
 
 async function bodyOf({ hold }: RpcCall, { raw }: FastifyRequest): Promise<Fields> {

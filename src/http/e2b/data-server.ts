@@ -20,6 +20,7 @@ import type { FacadeDeps } from './facade-deps.ts';
 import { type FilesDeps, readFile, writeFiles } from './files-content.ts';
 import { filesystemService } from './filesystem/filesystem-service.ts';
 import { marks } from './marks.ts';
+import { owners } from './owners.ts';
 import { environmentIn, usage } from './plain-views.ts';
 import { processService } from './process/process-service.ts';
 import { objectOf, readBytes } from './read-body.ts';
@@ -35,7 +36,7 @@ import {
 } from './rpc/rpc.ts';
 import { ownTarget } from './sandbox-ports.ts';
 import { templateOf } from './sandbox-view.ts';
-import { homes, userOf } from './users.ts';
+import { people, userOf } from './users.ts';
 
 /** The largest message of an RPC, in bytes. */
 const MOST_MESSAGE = 64 * 1024 * 1024;
@@ -56,7 +57,8 @@ type Handler = (call: RpcCall, request: FastifyRequest, reply: FastifyReply) => 
 
 export function serveData(plane: FastifyInstance, deps: FacadeDeps): void {
   const { control, clock } = deps;
-  const shared = { control, clock, homes: homes(control) };
+  const namesOf = owners({ control, clock });
+  const shared = { control, clock, namesOf, people: people({ control, namesOf }) };
   const templateOfCall = templates(control);
   const process = processService({ ...shared, marks: marks(control), templateOf: templateOfCall });
   const filesystem = filesystemService(shared);
@@ -199,9 +201,7 @@ function callOf(
     caller,
     request_id,
     headers: raw.headers,
-    get user() {
-      return userOf(raw.headers.authorization);
-    },
+    user: userOf(raw.headers.authorization),
     signal: disconnectSignal(response),
     hold: heldFor(response, control.ledger.open(accountOf(caller))),
   };

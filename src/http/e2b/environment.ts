@@ -1,13 +1,12 @@
 // The environment that programs for E2B expect in a sandbox.
-import type { RpcCall } from './rpc/rpc.ts';
+import type { Person } from './users.ts';
 
-export interface Surroundings {
-  home: string;
+interface Surroundings {
+  sandbox_id: string;
   template: string;
 }
 
-export function environmentOf({ sandbox_id, user }: RpcCall, { home, template }: Surroundings) {
-  const name = user === '' ? 'user' : user;
+export function environmentOf({ name, home }: Person, { sandbox_id, template }: Surroundings) {
   return {
     HOME: home,
     USER: name,

@@ -12,15 +12,16 @@ import { limitedUpload, orUploadFailure } from '../body/upload.ts';
 import { parseRange } from '../headers/range.ts';
 import { badWish } from './answers.ts';
 import { METADATA_PREFIX, metadataOf } from './metadata.ts';
+import { RpcFailure } from './rpc/failure.ts';
 import type { RpcCall } from './rpc/rpc.ts';
-import { type Homes, knownUser, pathIn } from './users.ts';
+import { type People, type Person, pathIn } from './users.ts';
 
 const MULTIPART_TYPE = 'multipart/form-data';
 const MOST_PARTS = 1000;
 
 export interface FilesDeps {
   control: Pick<ControlPlane, 'files'>;
-  homes: Homes;
+  people: People;
   /** Bytes of a file at most. */
   maxFileSize: number;
 }
@@ -34,15 +35,16 @@ export interface Written {
 
 /** Throws `not_found` and `bad_request` in E2B's words. */
 export async function readFile(
-  { control, homes }: FilesDeps,
+  deps: FilesDeps,
   call: RpcCall,
   query: URLSearchParams,
 ): Promise<FileContentRead> {
-  checkUser(query);
-  const path = pathIn(await homes.of(call, query.get('username') ?? ''), query.get('path') ?? '');
+  const person = await personOf(deps, call, query);
+  const path = pathIn(person.home, query.get('path') ?? '');
   try {
     const range = parseRange(call.headers);
-    return await control.files.read(call.sandbox_id, path, range, call.caller, call.signal);
+    const files = deps.control.files.as(person.account);
+    return await files.read(call.sandbox_id, path, range, call.caller, call.signal);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     if (error.code === 'not_found') throw new ServiceError('not_found', `path '${path}' does not exist`);
@@ -57,12 +59,11 @@ export async function writeFiles(
   call: RpcCall,
   { request, query }: { request: IncomingMessage; query: URLSearchParams },
 ): Promise<Written[]> {
-  checkUser(query);
-  const home = await deps.homes.of(call, query.get('username') ?? '');
+  const person = await personOf(deps, call, query);
   const asked = query.get('path');
   const type = mediaType(request.headers);
   const body = plainBody(request);
-  const write = (path: string, content: Readable) => writeOne(deps, call, pathIn(home, path), content);
+  const write = (path: string, content: Readable) => writeOne(deps, call, person, { path, content });
   if (type === BYTES_TYPE) {
     if (asked === null || asked === '') throw badWish('path is required for this content type');
     return [await write(asked, body)];
@@ -71,11 +72,13 @@ export async function writeFiles(
   return writeParts(body, request, { asked, write });
 }
 
-function checkUser(query: URLSearchParams): void {
+/** The user that the query names; a signed link is for that user alone. */
+async function personOf({ people }: FilesDeps, call: RpcCall, query: URLSearchParams): Promise<Person> {
   const name = query.get('username') ?? '';
   try {
-    knownUser(name);
-  } catch {
+    return await people.of(call, name);
+  } catch (error) {
+    if (!(error instanceof RpcFailure)) throw error;
     throw new ServiceError('unauthorized', `error looking up user '${name.slice(0, 64)}': no such user`);
   }
 }
@@ -83,13 +86,14 @@ function checkUser(query: URLSearchParams): void {
 async function writeOne(
   { control, maxFileSize }: FilesDeps,
   { sandbox_id, caller, signal, headers }: RpcCall,
-  path: string,
-  content: Readable,
+  { account, home }: Person,
+  { path, content }: { path: string; content: Readable },
 ): Promise<Written> {
   const metadata = metadataOf(headers);
   const upload = limitedUpload(content, maxFileSize);
   const options = { inPlace: true, attributes: { prefix: METADATA_PREFIX, values: metadata } };
-  const written = control.files.write(sandbox_id, path, upload, options, caller, signal);
+  const files = control.files.as(account);
+  const written = files.write(sandbox_id, pathIn(home, path), upload, options, caller, signal);
   const { path: at } = await orUploadFailure(upload, written);
   const isMarked = Object.keys(metadata).length > 0;
   return { path: at, name: basename(at), type: 'file', ...(isMarked && { metadata }) };

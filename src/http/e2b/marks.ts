@@ -1,7 +1,8 @@
 // The files by which programs in a sandbox see where they run, as E2B has them. Written before the first program of a client starts.
 import type { ControlPlane } from '../../control/api/control-plane.ts';
 import { keepNewest } from '../../domain/keep-newest.ts';
-import { type Asking, isAboutPath } from './users.ts';
+import type { Asking } from './owners.ts';
+import { isAboutPath } from './users.ts';
 
 const FOLDER = '/run/e2b';
 const MOST_KNOWN = 4096;

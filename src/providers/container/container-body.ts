@@ -108,7 +108,10 @@ function hostConfig(order: ContainerOptions, isPool: boolean): object {
     Privileged: false,
     CapDrop: isPool ? ['ALL'] : config.dropped_caps,
     CapAdd: isPool ? POOL_CAPS : config.added_caps,
-    SecurityOpt: ['no-new-privileges', ...(order.seccomp === undefined ? [] : [`seccomp=${order.seccomp}`])],
+    SecurityOpt: [
+      ...(isPool || config.no_new_privileges ? ['no-new-privileges'] : []),
+      ...(order.seccomp === undefined ? [] : [`seccomp=${order.seccomp}`]),
+    ],
     PidsLimit: hostProcesses(order.runtime, isPool ? POOL_PIDS : config.pids_limit),
     Memory: memory,
     MemorySwap: memory,

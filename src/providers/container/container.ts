@@ -57,7 +57,7 @@ function isolationOf({ config, facts, links }: ContainerState): Isolation {
   return {
     kernel: kernelWords(runtime),
     filesystem: `${config.read_only_rootfs ? 'image: read-only' : 'image: own writable layer'}${links.mounts ? LINK_WORDS : ''}`,
-    process: `container: ${pids}, no new privileges, capabilities ${config.added_caps.join(', ') || 'none'}, ${callWords(runtime, limits?.system_calls === false ? 'unconfined' : config.seccomp_profile)}`,
+    process: `container: ${pids}, ${config.no_new_privileges ? 'no new privileges' : 'set-user-id programs'}, capabilities ${config.added_caps.join(', ') || 'none'}, ${callWords(runtime, limits?.system_calls === false ? 'unconfined' : config.seccomp_profile)}`,
     network: networkWords(config.network_mode),
     memory: limits?.memory === false ? 'none' : memoryWords(runtime),
     cpu: limits?.cpu === false ? 'none' : 'cgroup: quota of vcpus',

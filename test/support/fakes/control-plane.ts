@@ -317,6 +317,10 @@ export function fakeControlPlane({
       chmod: async (id, path, mode, caller) => note('files.chmod', caller, id, path, mode),
       mkdir: async (id, path, options, caller) => note('files.mkdir', caller, id, path, options),
       remove: async (id, path, recursive, caller) => note('files.remove', caller, id, path, recursive),
+      as() {
+        return this;
+      },
+      hasUsers: async () => false,
     },
     templates: fakeTemplates(templateMap, note, (request) => {
       const sandbox = fakeSandbox(`sb-${String(sandboxMap.size + 1).padStart(12, 'a')}`, request);

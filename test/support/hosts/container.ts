@@ -51,6 +51,7 @@ export function containerConfig(): ContainerConfig {
     ...{ enabled: true, socket: '', host: '', runtime: '', link: 'auto', network_mode: 'svc' },
     tls: { ca_file: '', cert_file: '', key_file: '', verify: true },
     ...{ seccomp_profile: 'svc', read_only_rootfs: false, pids_limit: 256, user: '' },
+    no_new_privileges: true,
     dropped_caps: ['ALL'],
     added_caps: [
       ...['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID'],

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import type { FileFacts } from '../../../control/api/files.ts';
 import type { FileInfo } from '../../../schema/file.ts';
-import type { Names } from './owners.ts';
+import type { Names } from '../owners.ts';
 
 const MOST_LINKS = 16;
 const TYPES = { file: 'FILE_TYPE_FILE', dir: 'FILE_TYPE_DIRECTORY' } as const;

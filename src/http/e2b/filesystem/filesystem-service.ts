@@ -5,24 +5,21 @@ import type { FileFacts } from '../../../control/api/files.ts';
 import { asServiceError } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/ports.ts';
 import { METADATA_PREFIX } from '../metadata.ts';
+import type { NamesOf } from '../owners.ts';
 import type { Fields } from '../read-body.ts';
 import { RpcFailure } from '../rpc/failure.ts';
 import type { RpcCall, ServerStream, Unary } from '../rpc/rpc.ts';
-import { type Homes, pathIn } from '../users.ts';
+import { type People, pathIn } from '../users.ts';
 import { entryOf, followed, inOrder, type Look, type Sight } from './entry.ts';
-import { type Names, owners } from './owners.ts';
 import { watchService } from './watch-service.ts';
 
 const MOST_DEPTH = 64;
 
 export interface FilesystemDeps {
   control: Pick<ControlPlane, 'files'>;
-  homes: Homes;
+  people: People;
+  namesOf: NamesOf;
   clock: Clock;
-}
-
-interface Deps extends FilesystemDeps {
-  namesOf(call: RpcCall): Promise<Names>;
 }
 
 export interface FilesystemService {
@@ -30,11 +27,10 @@ export interface FilesystemService {
   streams: Record<string, ServerStream>;
 }
 
-export function filesystemService(given: FilesystemDeps): FilesystemService {
-  const deps: Deps = { ...given, namesOf: owners(given) };
+export function filesystemService(deps: FilesystemDeps): FilesystemService {
   const watching = watchService({ ...deps, sightOf: (call) => sightOf(deps, call) });
   const at = async (call: RpcCall, message: Fields, name: string) =>
-    pathIn(await deps.homes.of(call, call.user), message.text(name) ?? '');
+    pathIn((await deps.people.of(call, call.user)).home, message.text(name) ?? '');
   return {
     streams: watching.streams,
     unary: {
@@ -62,14 +58,22 @@ export function filesystemService(given: FilesystemDeps): FilesystemService {
   };
 }
 
-async function sightOf(deps: Deps, call: RpcCall): Promise<Sight> {
-  return { look: lookFor(deps, call), names: await deps.namesOf(call) };
+/** The files of the sandbox as the user of the call. */
+async function filesOf({ control, people }: FilesystemDeps, call: RpcCall): Promise<ControlPlane['files']> {
+  return control.files.as((await people.of(call, call.user)).account);
 }
 
-function lookFor({ control }: FilesystemDeps, { sandbox_id, caller, signal }: RpcCall): Look {
+async function sightOf(deps: FilesystemDeps, call: RpcCall): Promise<Sight> {
+  const [look, names] = await Promise.all([lookFor(deps, call), deps.namesOf(call)]);
+  return { look, names };
+}
+
+async function lookFor(deps: FilesystemDeps, call: RpcCall): Promise<Look> {
+  const files = await filesOf(deps, call);
+  const { sandbox_id, caller, signal } = call;
   return async (path) => {
     try {
-      return await control.files.facts(sandbox_id, path, METADATA_PREFIX, caller, signal);
+      return await files.facts(sandbox_id, path, METADATA_PREFIX, caller, signal);
     } catch (error) {
       if (isNothing(error)) return undefined;
       throw error;
@@ -80,14 +84,14 @@ function lookFor({ control }: FilesystemDeps, { sandbox_id, caller, signal }: Rp
 /** Also a path that leads through a file. */
 const isNothing = (error: unknown) => ['not_found', 'bad_request'].includes(asServiceError(error).code);
 
-async function stat(deps: Deps, call: RpcCall, path: string): Promise<object> {
+async function stat(deps: FilesystemDeps, call: RpcCall, path: string): Promise<object> {
   const sight = await sightOf(deps, call);
   const info = await sight.look(path);
   if (!info) throw noSuchPath(path);
   return entryOf(info, sight);
 }
 
-async function list(deps: Deps, call: RpcCall, path: string, depth: number): Promise<object[]> {
+async function list(deps: FilesystemDeps, call: RpcCall, path: string, depth: number): Promise<object[]> {
   const sight = await sightOf(deps, call);
   const { look } = sight;
   const root = await followed(await look(path), look);
@@ -95,7 +99,8 @@ async function list(deps: Deps, call: RpcCall, path: string, depth: number): Pro
   if (root.type !== 'dir') throw new RpcFailure('invalid_argument', `path is not a directory: ${path}`);
   const { sandbox_id, caller, signal, hold } = call;
   const wanted = { depth, prefix: METADATA_PREFIX };
-  const found = await deps.control.files.listFacts(sandbox_id, root.path, wanted, caller, signal, hold);
+  const files = await filesOf(deps, call);
+  const found = await files.listFacts(sandbox_id, root.path, wanted, caller, signal, hold);
   const asked = posix.normalize(path);
   // A link at the root stays in the answer as it was asked for.
   const shown = (info: FileFacts) =>
@@ -106,26 +111,27 @@ async function list(deps: Deps, call: RpcCall, path: string, depth: number): Pro
 }
 
 async function makeFolder(deps: FilesystemDeps, call: RpcCall, path: string): Promise<void> {
-  const look = lookFor(deps, call);
+  const [look, files] = await Promise.all([lookFor(deps, call), filesOf(deps, call)]);
   const there = await followed(await look(path), look);
   if (there?.type === 'dir') throw new RpcFailure('already_exists', `directory already exists: ${path}`);
   if (there)
     throw new RpcFailure('invalid_argument', `path already exists but it is not a directory: ${path}`);
-  await deps.control.files.mkdir(call.sandbox_id, path, { parents: true }, call.caller, call.signal);
+  await files.mkdir(call.sandbox_id, path, { parents: true }, call.caller, call.signal);
 }
 
 async function move(deps: FilesystemDeps, call: RpcCall, from: string, to: string): Promise<void> {
-  const { files } = deps.control;
-  if (!(await lookFor(deps, call)(from))) throw noSuchPath(from);
+  const [look, files] = await Promise.all([lookFor(deps, call), filesOf(deps, call)]);
+  if (!(await look(from))) throw noSuchPath(from);
   const parent = posix.dirname(to);
   await files.mkdir(call.sandbox_id, parent, { parents: true }, call.caller, call.signal);
   await files.move(call.sandbox_id, from, to, call.caller, call.signal);
 }
 
 /** What is not there is removed already. */
-async function remove({ control }: FilesystemDeps, call: RpcCall, path: string): Promise<void> {
+async function remove(deps: FilesystemDeps, call: RpcCall, path: string): Promise<void> {
+  const files = await filesOf(deps, call);
   try {
-    await control.files.remove(call.sandbox_id, path, true, call.caller, call.signal);
+    await files.remove(call.sandbox_id, path, true, call.caller, call.signal);
   } catch (error) {
     if (asServiceError(error).code !== 'not_found') throw error;
   }

@@ -7,7 +7,7 @@ import type { Clock } from '../../../domain/ports.ts';
 import type { Fields } from '../read-body.ts';
 import { RpcFailure } from '../rpc/failure.ts';
 import { type RpcCall, type ServerStream, timeoutOf, type Unary } from '../rpc/rpc.ts';
-import { type Homes, pathIn } from '../users.ts';
+import { type People, pathIn } from '../users.ts';
 import { entryOf, type Sight } from './entry.ts';
 
 const MOST_WATCHERS = 64;
@@ -30,7 +30,7 @@ interface Watcher {
 
 export interface WatchDeps {
   control: Pick<ControlPlane, 'files'>;
-  homes: Homes;
+  people: People;
   clock: Clock;
   sightOf(call: RpcCall): Promise<Sight>;
 }
@@ -120,15 +120,16 @@ function cutIfGone(error: unknown, out: Parameters<ServerStream>[2]): void {
 
 /** Throws `not_found`, and `invalid_argument` for what is not a folder. */
 async function open(
-  { control, homes }: WatchDeps,
+  { control, people }: WatchDeps,
   call: RpcCall,
   message: Fields,
   signal: AbortSignal,
 ): Promise<FileWatch> {
-  const path = pathIn(await homes.of(call, call.user), message.text('path') ?? '');
+  const { account, home } = await people.of(call, call.user);
+  const path = pathIn(home, message.text('path') ?? '');
   const recursive = message.flag('recursive') ?? false;
   try {
-    return await control.files.watch(call.sandbox_id, path, { recursive }, call.caller, signal);
+    return await control.files.as(account).watch(call.sandbox_id, path, { recursive }, call.caller, signal);
   } catch (error) {
     const { code } = asServiceError(error);
     if (code === 'not_found') throw new RpcFailure('not_found', `path ${path} not found`);
@@ -146,7 +147,8 @@ async function eventOf(
   const event = { name, type: TYPES[what] };
   if (message.flag('includeEntry') !== true || what === 'remove' || what === 'rename') return event;
   const sight = await deps.sightOf(call);
-  const folder = pathIn(await deps.homes.of(call, call.user), message.text('path') ?? '');
+  const { home } = await deps.people.of(call, call.user);
+  const folder = pathIn(home, message.text('path') ?? '');
   const info = await sight.look(`${folder}/${name}`);
   return info ? { ...event, entry: await entryOf(info, sight) } : event;
 }

@@ -10,7 +10,7 @@ import type { Marks } from '../marks.ts';
 import type { Fields } from '../read-body.ts';
 import { RpcFailure } from '../rpc/failure.ts';
 import { type ClientStream, type RpcCall, type ServerStream, timeoutOf, type Unary } from '../rpc/rpc.ts';
-import { type Homes, pathIn } from '../users.ts';
+import { type People, pathIn } from '../users.ts';
 import { KeptProcesses, noteOf } from './kept-processes.ts';
 import { LiveProcess, type ProcessConfig, type ProcessFacts } from './live-process.ts';
 import { ProcessTable } from './process-table.ts';
@@ -27,7 +27,7 @@ const check = validator(ExecRequest, 'The process');
 
 export interface ProcessDeps {
   control: Pick<ControlPlane, 'exec'>;
-  homes: Homes;
+  people: People;
   marks: Marks;
   clock: Clock;
   /** The value of `E2B_TEMPLATE_ID` in a sandbox. */
@@ -147,16 +147,17 @@ async function requestOf(
   message: Fields,
   { cmd, args, envs, cwd = '' }: ProcessConfig,
 ): Promise<LiveRequest> {
-  const [home, template] = await Promise.all([deps.homes.of(call, call.user), deps.templateOf(call)]);
+  const [person, template] = await Promise.all([deps.people.of(call, call.user), deps.templateOf(call)]);
   await deps.marks.ready(call, template);
-  const workdir = pathIn(home, cwd);
+  const workdir = pathIn(person.home, cwd);
   const size = message.object('pty')?.object('size');
-  const own = { ...environmentOf(call, { home, template }), PWD: workdir };
+  const own = { ...environmentOf(person, { ...call, template }), PWD: workdir };
   const request = { command: cmd, mode: 'argv' as const, args, env: { ...own, ...envs }, workdir };
   const problem = check(request);
   if (problem !== undefined) throw new RpcFailure('invalid_argument', problem);
   return {
     ...request,
+    user: person.account,
     ...(size && { tty: { rows: sideOf(size, 'rows'), cols: sideOf(size, 'cols') } }),
     ...(message.flag('stdin') === false && !size && { noInput: true as const }),
   };

@@ -16,8 +16,8 @@ export interface RpcCall {
   caller: Caller;
   request_id: string;
   headers: IncomingMessage['headers'];
-  /** The user that the client names; empty is the default one. Reading it throws `unauthenticated` for an unknown user. */
-  readonly user: string;
+  /** The user that the client names; empty is the default one. */
+  user: string;
   /** Aborts when the client has disconnected. */
   signal: AbortSignal;
   hold: Hold;

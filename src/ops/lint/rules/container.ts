@@ -268,6 +268,17 @@ const RULES: readonly ContainerRule[] = [
       });
     },
   },
+  {
+    id: 'SVC617',
+    key: 'providers.container.no_new_privileges',
+    title: 'Programs in containers can get new privileges.',
+    why: 'A set-user-id program of the image makes any user of the sandbox its root, and such programs and the kernel code that starts them often have faults.',
+    remedy: 'Set providers.container.no_new_privileges to true unless programs need sudo.',
+    example: 'providers:\n  container:\n    no_new_privileges: true\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ no_new_privileges }) => findingIf(!no_new_privileges),
+  },
 ];
 
 export const CONTAINER_RULES: readonly LintRule[] = RULES.map((rule) => ({
