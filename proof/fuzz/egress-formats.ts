@@ -171,6 +171,7 @@ async function forwarded(
   const gate = {
     ...{ policy, connectMs: 1000, again: () => undefined, idleMs: 1000, open, openEarly: open },
     idle: { take: () => undefined, put: () => undefined, clear: () => undefined } as unknown as IdleLines,
+    pace: { turn: async () => undefined },
     admit: async () => Promise.reject(new EgressRefusal('not_allowed')),
     refuse: (_: Ask, __: Duplex, error: unknown) => error as EgressRefusal,
   };

@@ -54,6 +54,7 @@ export async function serveTarget(
   try {
     await lead(client, { http, clock, visit, ask, firstMs: FIRST_MS, agreed: () => undefined });
   } catch {
+    await visit.gate.pace.turn();
     await sayRefused(client, clock);
   }
 }
@@ -91,6 +92,7 @@ async function serveSocks(http: HttpFront, client: Duplex, visit: Visit, timer: 
     const agreed = () => void client.write(socksReply('done'));
     await lead(client, { http, clock: http.clock, visit, ask, firstMs: FIRST_MS, agreed });
   } catch (error) {
+    await visit.gate.pace.turn();
     farewell(client, http.clock, socksReply(socksReplyOf(refusalOf(error).reason)));
   }
 }

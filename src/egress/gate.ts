@@ -24,7 +24,7 @@ import { Notices } from './notices.ts';
 import { type Ask, Passage } from './passage.ts';
 import { noticesOf } from './passage-notices.ts';
 import { noSession, openPorts } from './ports.ts';
-import { ByteQuota, ConnectionRate } from './quota.ts';
+import { ByteQuota, ConnectionRate, RefusalPace } from './quota.ts';
 import { EgressRefusal } from './refusal.ts';
 import { Names } from './resolve.ts';
 import { Slots } from './slots.ts';
@@ -56,6 +56,8 @@ export class OpenGate implements EgressGate, FrontGate {
   readonly #rate: ConnectionRate;
   readonly #slots: Slots;
   readonly idle: IdleLines;
+  readonly pace: RefusalPace;
+  readonly roots: readonly string[] | undefined;
   readonly #log = new DecisionLog();
   readonly #notices: Notices;
   readonly #passages = new Set<Passage>();
@@ -72,7 +74,10 @@ export class OpenGate implements EgressGate, FrontGate {
     const { clock, resolver } = deps;
     this.#names = new Names(resolver, clock);
     this.#quota = new ByteQuota(() => this.#policy, clock);
-    this.#rate = new ConnectionRate(() => deps.settings().new_connections_per_minute, clock);
+    const aMinute = () => deps.settings().new_connections_per_minute;
+    this.#rate = new ConnectionRate(aMinute, clock);
+    this.pace = new RefusalPace(aMinute, clock);
+    this.roots = deps.roots;
     this.#slots = new Slots(() => this.#policy.max_connections, clock);
     this.idle = new IdleLines(clock, () => this.#slots.waiting + deps.slots.waiting > 0);
     this.#notices = new Notices(clock, (event) => deps.onEvent(event));
@@ -84,10 +89,6 @@ export class OpenGate implements EgressGate, FrontGate {
 
   get idleMs(): number {
     return this.#deps.settings().idle_timeout;
-  }
-
-  get roots(): readonly string[] | undefined {
-    return this.#deps.roots;
   }
 
   get authority() {

@@ -224,7 +224,8 @@ const WHAT_THIS_IS =
   'This is the egress proxy of a sandbox. It takes CONNECT, and requests that name http:// and a host.\nSet https_proxy and http_proxy to this address; see docs/network.md.';
 const IN_TUNNEL = 'The request is for another host than its tunnel.';
 
-function answerRefusal(task: Exchange, ask: Ask, { reason }: EgressRefusal): Promise<void> {
+async function answerRefusal(task: Exchange, ask: Ask, { reason }: EgressRefusal): Promise<void> {
+  await task.visit.gate.pace.turn();
   const target = `${ask.host.includes(':') ? `[${ask.host}]` : ask.host}:${ask.port}`;
   return answer(task, statusOf(reason), reason, sentenceOf(reason, target));
 }

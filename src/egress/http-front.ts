@@ -110,6 +110,7 @@ export class HttpFront implements HttpReader {
       await lead(client, { http: this, clock, visit: { gate, uid }, ask, firstMs: gate.idleMs, agreed });
     } catch (error) {
       const { reason } = refusalOf(error);
+      await gate.pace.turn();
       farewell(
         client,
         this.clock,

@@ -57,3 +57,24 @@ export class ConnectionRate {
     return verdict.allowed;
   }
 }
+
+const PAUSE_MS = 1000;
+
+/** Answers to refused attempts of a sandbox, so that its programs cannot keep the server busy with them. */
+export class RefusalPace {
+  readonly #rate: ConnectionRate;
+  readonly #clock: Clock;
+
+  constructor(aMinute: () => number, clock: Clock) {
+    this.#rate = new ConnectionRate(aMinute, clock);
+    this.#clock = clock;
+  }
+
+  /** Resolves when one may be answered: at once, or after a second where there were too many. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#rate.take()) resolve();
+      else this.#clock.after(PAUSE_MS, resolve);
+    });
+  }
+}

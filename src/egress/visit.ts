@@ -4,6 +4,7 @@ import type { AppliedEgress, EgressAuthority } from './egress.ts';
 import type { IdleLines } from './idle-lines.ts';
 import type { EarlyLine } from './kept-line.ts';
 import type { Ask, Passage } from './passage.ts';
+import type { RefusalPace } from './quota.ts';
 import type { EgressRefusal } from './refusal.ts';
 import type { HttpTarget } from './target.ts';
 import type { Opened } from './tunnel.ts';
@@ -13,6 +14,8 @@ export interface FrontGate {
   readonly policy: AppliedEgress;
   /** Connections to targets for the next program. */
   readonly idle: IdleLines;
+  /** When a refusal may be answered. */
+  readonly pace: Pick<RefusalPace, 'turn'>;
   /** Decides and connects. Rejects with a refusal, which has been logged. */
   open(ask: Ask, client: Duplex): Promise<Opened>;
   /**

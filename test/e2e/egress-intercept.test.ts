@@ -90,6 +90,21 @@ describeWith(['root', 'unshare', 'bwrap', 'python3', 'openssl'], 'interception i
       await client.destroy(id);
     }, 240_000);
 
+    it('uses the connection to the target again for programs that follow one another', async () => {
+      const { client, net } = of();
+      const { id } = await client.spawn({ egress: INTERCEPTED_POLICY });
+      net.clear();
+      const run = await client.sh(
+        id,
+        `/usr/bin/python3 -c "import urllib.request as r; [print(r.urlopen('${HELLO}').read().decode(), end='') for _ in range(30)]"`,
+      );
+      expect(run.stdout).toBe('hello\n'.repeat(30));
+      expect(net.authorizations()).toEqual(Array.from({ length: 30 }, () => `Bearer ${SECRET}`));
+      // One that connects before the server has seen the end of the last one gets a connection of its own.
+      expect(net.reached().length).toBeLessThan(10);
+      await client.destroy(id);
+    });
+
     it('adds it through the proxy, too', async () => {
       const { client, net } = of();
       const { id } = await client.spawn({ egress: { ...INTERCEPTED_POLICY, mode: 'proxy' } });

@@ -281,7 +281,7 @@ print('ended')
       const once = ['--allow', 'api.example.com', '--', 'curl', '-sS', 'http://api.example.com/hello.txt'];
       expect(await svc('sandbox', 'run', ...once)).toMatchObject({ code: 0, stdout: 'hello\n' });
       const failed = async (host: string) => {
-        const elsewhere = ['--allow', 'api.example.com', '--allow', 'private.example.com'];
+        const elsewhere = ['api', 'private', 'absent'].flatMap((name) => ['--allow', `${name}.example.com`]);
         const { code, stderr } = await svc(
           'sandbox',
           'run',
@@ -299,6 +299,9 @@ print('ended')
       );
       expect(await failed('private.example.com')).toMatch(
         /leads to a private address.*\nTry: .*private_names/,
+      );
+      expect(await failed('absent.example.com')).toContain(
+        'failed: absent.example.com:443 has no address.\n',
       );
       const id = await spawned({ allow: ['api.example.com'] });
       await client.sh(id, 'curl -s http://api.example.com/hello.txt http://other.example.com/hello.txt');

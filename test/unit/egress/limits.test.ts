@@ -81,6 +81,36 @@ it('refuses new connections over their number a minute', async () => {
   expect(answers).toEqual(['unreachable', 'unreachable', 'rate']);
 });
 
+const HTTP_403 = 'HTTP/1.1 403 ';
+const SOCKS_REFUSED = '\x05\x02';
+
+it.each([
+  ['by CONNECT', 'CONNECT other.example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', HTTP_403],
+  ['by HTTP', 'GET http://other.example.com/ HTTP/1.1\r\nHost: other.example.com\r\n\r\n', HTTP_403],
+  ['by SOCKS', '\x05\x01\x00\x05\x01\x00\x01\x08\x08\x08\x08\x01\xbb', SOCKS_REFUSED],
+])('answers refusals %s late when there are more than new connections a minute', async (_, text, mark) => {
+  const clock = fakeClock();
+  const settings = { new_connections_per_minute: 2 };
+  const side = await egressSide({ rules, names, settings, deps: { clock } });
+  const denied = async () => {
+    const socket = await side.program();
+    socket.write(Buffer.from(text, 'latin1'));
+    return socket;
+  };
+  for (let count = 0; count < 2; count++) expect(await textUntil(await denied(), mark)).toContain(mark);
+  const late = await denied();
+  await until('the decision', () => side.gate.counters.denied === 3 || undefined);
+  let isAnswered = false;
+  const answer = textUntil(late, mark).then((each) => {
+    isAnswered = true;
+    return each;
+  });
+  await clock.advance(999);
+  expect(isAnswered).toBe(false);
+  await clock.advance(1);
+  expect(await answer).toContain(mark);
+});
+
 it('cuts all connections once the bytes are used, and refuses further ones', async () => {
   const port = await target((socket) => void socket.on('data', (data) => socket.write(data)));
   const side = await egressSide({
