@@ -7,6 +7,8 @@ import type { Figures } from './stats.ts';
 export interface Results {
   host: Record<string, string | number>;
   started_at: string;
+  /** What a run of all rows took. */
+  seconds?: number;
   rows: Row[];
   /** What this machine lacks for them, or what broke while they were measured. */
   not_run: { id: string; reason: string; broke?: true }[];
@@ -68,13 +70,14 @@ export function rowText(row: Row): string {
 }
 
 /** What stands below the rows. */
-export function benchSummary({ rows, not_run }: Results): string {
+export function benchSummary({ rows, not_run, seconds = 0 }: Results): string {
   const missed = rows.filter(({ pass }) => !pass).length;
   const lacking = not_run.map(({ id, reason }) => `not run: ${id}: ${reason}`);
-  return [...lacking, `${rows.length} measured, ${missed} missed their bar, ${not_run.length} not run.`].join(
-    '\n',
-  );
+  const measured = `${rows.length} measured in ${minutes(seconds)}`;
+  return [...lacking, `${measured}, ${missed} missed their bar, ${not_run.length} not run.`].join('\n');
 }
+
+const minutes = (seconds: number) => `${(seconds / 60).toFixed(1)} min`;
 
 /** The output of `svc bench --list`. */
 export function listText(groups: readonly Listed[]): string {
@@ -87,7 +90,7 @@ export function listText(groups: readonly Listed[]): string {
 }
 
 /** docs/performance.md: what the rows mean, the figures, why rows miss, and the host they were measured on. */
-export function markdown({ host, started_at, rows, not_run }: Results): string {
+export function markdown({ host, started_at, seconds, rows, not_run }: Results): string {
   const facts = Object.entries(host).map(([name, value]) => `${name} ${value}`);
   const missed = rows.filter(({ pass, limit }) => !pass || limit !== undefined);
   return [
@@ -101,7 +104,10 @@ export function markdown({ host, started_at, rows, not_run }: Results): string {
     '## Figures',
     'Times are medians and 95th percentiles. The interval in brackets holds the true value with 95 % confidence.',
     table(HEAD, rows.map(cells)),
-    [`Measured ${started_at.slice(0, 10)} on: ${facts.join(', ')}.`, ...laterText(rows)]
+    [
+      `Measured ${started_at.slice(0, 10)}${seconds === undefined ? '' : ` in ${minutes(seconds)}`} on: ${facts.join(', ')}.`,
+      ...laterText(rows),
+    ]
       .join(' ')
       .concat('\n'),
   ].join('\n\n');

@@ -31,6 +31,8 @@ export interface Row {
   was?: number;
   /** Where a kept row is newer than its table: when its run started. */
   started_at?: string;
+  /** What all its pairs took. */
+  seconds?: number;
 }
 
 export interface Pair {

@@ -30,7 +30,9 @@ export async function bench({ groups = GROUPS, ...request }: BenchRequest): Prom
   refuseUnknown(request.only, groups);
   await sweep();
   const results: Results = { host: hostFacts(), started_at: new Date().toISOString(), rows: [], not_run: [] };
+  const began = performance.now();
   for (const group of groups) await runGroup(group, request, results);
+  results.seconds = Math.round((performance.now() - began) / 1000);
   return results;
 }
 
@@ -44,7 +46,9 @@ async function runGroup(group: Group, request: BenchRequest, { rows, not_run }: 
   const measure = async (pair: Pair) => {
     if (!isWanted(pair.id, only)) return;
     request.started?.(pair);
+    const began = performance.now();
     const row = await measurePair(pair, seeded(7423), signal);
+    row.seconds = Math.round((performance.now() - began) / 1000);
     const was = before?.get(row.id);
     if (was !== undefined) row.was = was;
     rows.push(row);

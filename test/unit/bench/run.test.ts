@@ -70,14 +70,14 @@ it('reports each row as it ends, passed or failed, with its earlier figure', asy
   });
   expect(lines[0]).toMatch(/^pass {2}P1 +1\.00 \(1\.00–1\.00\), bar ≤ 2: 1\.00 \/ 1\.00 ms against 1\.00/);
   expect(lines[1]).toMatch(/^FAIL {2}P2 +3\.00 .*, was 2\.50: /);
-  expect(benchSummary(results)).toBe('2 measured, 1 missed their bar, 0 not run.');
+  expect(benchSummary(results)).toBe('2 measured in 0.0 min, 1 missed their bar, 0 not run.');
 });
 
 it('reports why a row is not run, without failing', async () => {
   const groups = [group(['P1']), group(['P7'], { need: 'no engine here' })];
   const results = await bench({ root: '/', groups });
   expect(results.not_run).toEqual([{ id: 'P7', reason: 'no engine here' }]);
-  expect(benchSummary(results)).toContain('not run: P7: no engine here\n1 measured, 0 missed');
+  expect(benchSummary(results)).toContain('not run: P7: no engine here\n1 measured in 0.0 min, 0 missed');
   expect(markdown(results)).toContain('- P7: not run: no engine here.');
   expect(listText(listed('/', groups))).toBe(
     'about P1\n  P1\nabout P7\n  P7\n  not run here: no engine here',
