@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { pinnedWords } from './pinned.ts';
 import type { Pair } from './row.ts';
 
 const READERS = 1000;
@@ -83,7 +84,8 @@ export interface EventBench {
 
 /** Readers on both sides, connected; the server at `address` refuses lives over a day. */
 export async function eventBench(address: string): Promise<EventBench> {
-  const raw = spawn(process.execPath, ['-e', RAW_SERVER], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const [file = '', ...words] = [...pinnedWords(), process.execPath, '-e', RAW_SERVER];
+  const raw = spawn(file, words, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const [{ port }] = (await once(raw, 'message')) as [{ port: number }];
   const ours = await Crowd.open(
     Number(new URL(address).port),

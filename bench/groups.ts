@@ -19,6 +19,7 @@ import { busyboxImage, busyboxMachines, debianImage, debianMachines } from './mi
 import { withMicrovms } from './microvm-world.ts';
 import { programs } from './needs.ts';
 import { oneCommandPair, sandboxRuntime } from './one-command.ts';
+import { besidePinned } from './pinned.ts';
 import { withFreed } from './queue-handoff.ts';
 import type { Runner } from './raw-runner.ts';
 import { withReaper } from './reaper.ts';
@@ -66,12 +67,15 @@ const gets: Group = {
   run: (root, measure) =>
     withHome((home) => {
       const env = { ...withRunner('unshare'), ...GETS_ENV };
-      return withServer(root, { home, env, apiKey: GETS_KEY }, async ({ address, client }) => {
-        const { id } = await client.spawn({ ttl: '1h' });
-        const { pair, close } = await getsBench(root, address, id);
-        await measure(pair).finally(close);
-        await client.destroy(id);
-      });
+      const settings = { home, env, apiKey: GETS_KEY, isPinned: true };
+      return withServer(root, settings, ({ address, client }) =>
+        besidePinned(async () => {
+          const { id } = await client.spawn({ ttl: '1h' });
+          const { pair, close } = await getsBench(root, address, id);
+          await measure(pair).finally(close);
+          await client.destroy(id);
+        }),
+      );
     }),
 };
 
@@ -81,12 +85,14 @@ const events: Group = {
   ids: ['P23', 'P24'],
   run: (root, measure) =>
     withHome((home) =>
-      withServer(root, { home, env: withRunner('unshare') }, async ({ address }) => {
-        const burst = await eventBench(address);
-        await measure(burst.pair).finally(burst.close);
-        const delivery = await deliveryBench(address);
-        await measure(delivery.pair).finally(delivery.close);
-      }),
+      withServer(root, { home, env: withRunner('unshare'), isPinned: true }, ({ address }) =>
+        besidePinned(async () => {
+          const burst = await eventBench(address);
+          await measure(burst.pair).finally(burst.close);
+          const delivery = await deliveryBench(address);
+          await measure(delivery.pair).finally(delivery.close);
+        }),
+      ),
     ),
 };
 

@@ -15,6 +15,8 @@ export interface BenchRequest {
   only?: readonly string[] | undefined;
   /** Earlier figures, which rows then carry as `was`. */
   before?: Before | undefined;
+  /** Rows of a run of the same build that was ended: they are not measured again. */
+  done?: readonly Row[];
   signal?: AbortSignal;
   started?(pair: Pick<Pair, 'id' | 'name'>): void;
   ended?(row: Row): void;
@@ -37,14 +39,16 @@ export async function bench({ groups = GROUPS, ...request }: BenchRequest): Prom
 }
 
 async function runGroup(group: Group, request: BenchRequest, { rows, not_run }: Results): Promise<void> {
-  const { root = packageRoot(), only, before, signal } = request;
-  const ids = group.ids.filter((id) => isWanted(id, only));
+  const { root = packageRoot(), only, before, done = [], signal } = request;
+  const wanted = group.ids.filter((id) => isWanted(id, only));
+  rows.push(...done.filter(({ id }) => wanted.includes(id)));
+  const ids = wanted.filter((id) => !done.some((row) => row.id === id));
   if (ids.length === 0) return;
   const reason = group.need?.(root);
   if (reason !== undefined) return void not_run.push(...ids.map((id) => ({ id, reason })));
   signal?.throwIfAborted();
   const measure = async (pair: Pair) => {
-    if (!isWanted(pair.id, only)) return;
+    if (!ids.includes(pair.id)) return;
     request.started?.(pair);
     const began = performance.now();
     const row = await measurePair(pair, seeded(7423), signal);
@@ -80,7 +84,8 @@ export function listed(root: string = packageRoot(), groups: readonly Group[] = 
   });
 }
 
-function isWanted(id: string, only: readonly string[] | undefined): boolean {
+/** Whether `only` selects a row. */
+export function isWanted(id: string, only: readonly string[] | undefined): boolean {
   return !only || only.some((name) => id === name || id.startsWith(`${name}-`));
 }
 

@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../src/client/client.ts';
 import { cleanEnv } from './clean-env.ts';
+import { pinnedWords } from './pinned.ts';
 
 export interface BenchServer {
   address: string;
@@ -20,6 +21,8 @@ export interface ServerSettings {
   apiKey?: string;
   /** An `unshare`: the server sees the processes and mounts that its child sees. */
   beside?: number | undefined;
+  /** On the processor for what is measured. */
+  isPinned?: boolean;
 }
 
 /**
@@ -28,13 +31,13 @@ export interface ServerSettings {
  */
 export async function withServer<T>(
   root: string,
-  { home, env = {}, apiKey, beside }: ServerSettings,
+  { apiKey, ...settings }: ServerSettings,
   work: (server: BenchServer) => Promise<T>,
 ): Promise<T> {
-  const { child, pid, address } = await serve(root, { home, env, beside });
+  const { child, pid, address } = await serve(root, settings);
   const client = new Client({ server: address, ...(apiKey !== undefined && { apiKey }) });
   try {
-    return await work({ address, client, home, pid });
+    return await work({ address, client, home: settings.home, pid });
   } catch (error) {
     await endSandboxes(client).catch(() => undefined);
     throw error;
@@ -58,7 +61,7 @@ interface Served {
 
 function serve(
   root: string,
-  { home, env: extra = {}, beside }: Omit<ServerSettings, 'apiKey'>,
+  { home, env: extra = {}, beside, isPinned = false }: Omit<ServerSettings, 'apiKey'>,
 ): Promise<Served> {
   const { SVC_DATABASE_PATH, ...others } = cleanEnv(home);
   const env = {
@@ -70,7 +73,11 @@ function serve(
   // A log that costs nothing would flatter.
   const log = openSync(join(home, 'log'), 'a');
   const command = [process.execPath, join(root, 'bin/svc.js'), 'serve'];
-  const [file = '', ...words] = [...(beside === undefined ? [] : joining(beside)), ...command];
+  const [file = '', ...words] = [
+    ...(isPinned ? pinnedWords() : []),
+    ...(beside === undefined ? [] : joining(beside)),
+    ...command,
+  ];
   const child = spawn(file, words, {
     env,
     cwd: home,

@@ -15,6 +15,7 @@ import { fdSink, pacedSink } from '../host/fd-sink.ts';
 import type { Host } from '../host/host.ts';
 import { realIds } from '../host/ids.ts';
 import { closeInherited } from '../host/inherited.ts';
+import { roomForBuffers } from '../host/memory.ts';
 import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
@@ -75,6 +76,7 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
       supervisor: watcher,
       load,
     });
+    roomForBuffers();
     announce(server.address, loaded, log);
     await watcher.ready(`Serving on ${server.address}`);
     const failure = await Promise.race([stop, server.lost]);

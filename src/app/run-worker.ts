@@ -6,6 +6,7 @@ import { realClock } from '../host/clock.ts';
 import { fdSink } from '../host/fd-sink.ts';
 import { realIds } from '../host/ids.ts';
 import { closeInherited } from '../host/inherited.ts';
+import { roomForBuffers } from '../host/memory.ts';
 import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
@@ -44,6 +45,7 @@ export async function runWorker(flags: WorkerFlags, version: string): Promise<vo
   );
   try {
     const worker = await openWorker(deps);
+    roomForBuffers();
     const { rpcUrl, controlPlane } = worker;
     const words = rpcUrl === undefined ? 'accepts no calls' : `accepts calls at ${rpcUrl}`;
     const status = `Worker ${workerId(config)} ${words} and reports to ${controlPlane}`;

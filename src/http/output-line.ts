@@ -43,12 +43,32 @@ export function escapedText(text: Buffer): Buffer {
   return Buffer.from(target.bytes.subarray(0, escapeInto(target, 0, text)));
 }
 
+/**
+ * What one call of the loop takes. V8 optimizes a long loop while it runs, for what it has met so far, and what comes after the loop then
+ * runs unoptimized for each text: a fifth more processor time for the first 256 MB. A function that is called often and returns each
+ * time, with a few bytes left for its end, is optimized as a whole.
+ */
+const SLICE = 1021;
+
 /** Answers where it ends. */
-function escapeInto({ bytes, view }: Target, begin: number, text: Buffer): number {
+function escapeInto(target: Target, begin: number, text: Buffer): number {
   const source = new DataView(text.buffer, text.byteOffset, text.length);
-  const lastEight = text.length - 8;
   let at = begin;
-  let from = 0;
+  for (let from = 0; from < text.length; from += SLICE)
+    at = escapeSlice(target, at, source, from, Math.min(from + SLICE, text.length));
+  return at;
+}
+
+function escapeSlice(
+  { bytes, view }: Target,
+  begin: number,
+  source: DataView,
+  first: number,
+  end: number,
+): number {
+  const lastEight = end - 8;
+  let at = begin;
+  let from = first;
   while (from <= lastEight) {
     const four = source.getInt32(from, true);
     const next = source.getInt32(from + 4, true);
@@ -62,10 +82,10 @@ function escapeInto({ bytes, view }: Target, begin: number, text: Buffer): numbe
     } else {
       const plain = found === 0 ? 4 + plainBytes(later) : plainBytes(found);
       from += plain;
-      at = escaped(bytes, at + plain, text[from++] as number);
+      at = escaped(bytes, at + plain, source.getUint8(from++));
     }
   }
-  for (; from < text.length; from++) at = escaped(bytes, at, text[from] as number);
+  for (; from < end; from++) at = escaped(bytes, at, source.getUint8(from));
   return at;
 }
 

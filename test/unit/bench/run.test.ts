@@ -99,6 +99,15 @@ it('measures the other rows when a group breaks, and fails', async () => {
   expect(isGood({ ...results, not_run: [] })).toBe(true);
 });
 
+it('goes on with a run that was ended', async () => {
+  const groups = [group(['P1', 'P2']), group(['P3'])];
+  const { rows: done } = await bench({ root: '/', only: ['P1', 'P3'], groups });
+  const told: string[] = [];
+  const results = await bench({ root: '/', groups, done, ended: ({ id }) => void told.push(id) });
+  expect(told).toEqual(['P2']);
+  expect(results.rows.map(({ id }) => id)).toEqual(['P1', 'P2', 'P3']);
+});
+
 it('names the limit that a row meets where it misses, and only there', async () => {
   const limit = 'the disk is as fast as that.';
   const groups = [group(['P1'], { limit }), group(['P2'], { ours: 3, limit })];
