@@ -13,6 +13,7 @@ import { BYTES_TYPE, JSON_TYPE, TAR_TYPE } from './body/body.ts';
 import { type BodyTerms, fileBody, jsonBody } from './body/json-body.ts';
 import { lingerOver } from './body/slow-body.ts';
 import { answerConnectAndExpect } from './connect-and-expect.ts';
+import { endOfTurn } from './end-of-turn.ts';
 import { errorAnswer, logFailure, toServiceError } from './errors.ts';
 import { requestIdFrom } from './headers/request-id.ts';
 import { withOutputs } from './pieces.ts';
@@ -84,7 +85,11 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
     },
   }) as unknown as FastifyInstance;
   app.addHook('onRequest', deps.always);
-  app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, deps));
+  app.setErrorHandler((error, request, reply) => {
+    const answer = () => answerFailure(error, request, reply, deps);
+    // What is incomplete now may prove invalid within this turn, and that answer would come first.
+    return request.raw.complete ? endOfTurn().then(answer) : answer();
+  });
   answerConnectAndExpect(app.server, ids);
   takeBodies(app);
   return app;
@@ -119,8 +124,7 @@ function answerFailure(
   const failure = toServiceError(error);
   logFailure(logger, failure, request.id);
   lingerOver(request.raw, clock);
-  // Fastify closes after a body that it refused; lingering instead lets the client read why.
-  reply.removeHeader('Connection');
+  stayOpen(request.raw, reply);
   const { status, headers, body } = errorAnswer(failure, request.id, request.authorized?.administers);
   if (request.raw.headers[PORT_HEADER] !== undefined) reply.header(FAILED_HEADER, failure.code);
   reply
@@ -130,6 +134,14 @@ function answerFailure(
     .type('application/json; charset=utf-8')
     .serializer((payload: Buffer) => payload as never);
   return sendPieces(reply, withOutputs(body), { clock, logger });
+}
+
+/** Fastify closes after a body that it refused; lingering instead lets the client read why. */
+function stayOpen({ socket }: IncomingMessage, reply: FastifyReply): void {
+  if (reply.getHeader('Connection') === undefined) return;
+  // Node takes a header that was removed for the wish to keep the connection, although the client has ended its side.
+  if (socket.readableEnded) reply.raw.shouldKeepAlive = false;
+  reply.removeHeader('Connection');
 }
 
 function takeBodies(app: FastifyInstance): void {

@@ -3,6 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ServiceError } from '../../src/domain/errors.ts';
 import { startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
@@ -80,6 +81,18 @@ describe('a client that half-closes gets the answer', () => {
     expect(headOf(text)).toBe('HTTP/1.1 200 OK');
     expect(text).toContain('"exit_code":0');
     expect(http.control.signals.at(-1)?.aborted).toBe(false);
+  });
+
+  it('to a call that fails later, and the connection ends', async () => {
+    const { exec: execs } = http.control;
+    const { run } = execs;
+    execs.run = async () => {
+      await pause(50);
+      throw new ServiceError('not_found', 'There is no such sandbox.');
+    };
+    const text = await Promise.race([halfClosed(exec('echo x')).text, pause(10_000, 'still open')]);
+    execs.run = run;
+    expect(headOf(text)).toBe('HTTP/1.1 404 Not Found');
   });
 
   it('to an upload', async () => {
