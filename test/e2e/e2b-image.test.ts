@@ -19,19 +19,19 @@ const LATER = { timeout: 300_000 };
 if (existsSync(file))
   describeWith(['root', 'docker', 'e2b-python'], 'the image for programs for E2B', () => {
     let server: TestServer;
+    let settings: Record<string, string>;
 
     beforeAll(async () => {
       const { socket } = await sharedEngine();
       const changes = ['-c', 'WORKDIR /home/user'];
       await run('docker', ['-H', `unix://${socket}`, 'import', ...changes, file, NAME]);
-      server = await startServer({
-        env: {
-          SVC_PROVIDERS_DEFAULT: 'container',
-          SVC_PROVIDERS_CONTAINER_ENABLED: 'true',
-          SVC_PROVIDERS_CONTAINER_SOCKET: socket,
-          SVC_DEFAULTS_IMAGE: NAME,
-        },
-      });
+      settings = {
+        SVC_PROVIDERS_DEFAULT: 'container',
+        SVC_PROVIDERS_CONTAINER_ENABLED: 'true',
+        SVC_PROVIDERS_CONTAINER_SOCKET: socket,
+        SVC_DEFAULTS_IMAGE: NAME,
+      };
+      server = await startServer({ env: settings });
     }, 900_000);
     afterAll(async () => {
       await server.stop();
@@ -60,6 +60,20 @@ if (existsSync(file))
       );
       expect(await run('sudo id -un; sudo -u user id -un', { user: 'root' })).toBe('root\nuser\n');
       await sandbox.kill();
+    });
+
+    it('has a sudo that works where containers give new privileges', LATER, async () => {
+      const env = { ...settings, SVC_PROVIDERS_CONTAINER_NO_NEW_PRIVILEGES: 'false' };
+      const other = await startServer({ env });
+      const options = { apiKey: 'e2b_0', apiUrl: other.url, sandboxUrl: other.url };
+      const sandbox = await Sandbox.create(options);
+      const { stdout } = await sandbox.commands.run(
+        'sudo id -un; sudo -u user id -un; sudo apt-get --version',
+      );
+      expect(stdout).toMatch(/^root\nuser\napt /);
+      await sandbox.kill();
+      await other.stop();
+      removeHome(other.home);
     });
 
     it('has the code interpreter', LATER, async () => {

@@ -3,6 +3,7 @@
 import { Sandbox, type SandboxOpts } from 'e2b';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { inContainers, onWorkers, type Runtime } from '../support/hosts/matrix.ts';
+import { api } from '../support/servers/api.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const LATER = { timeout: 30_000 };
@@ -163,5 +164,21 @@ const users = ({ env, onWorker, runner }: Runtime) => {
   });
 };
 
+inContainers(['runc'], { needs: [], name: 'set-user-id programs of an image' }, ({ env }) => {
+  it('change the user where the configuration lets them, and the sandbox says so', LATER, async () => {
+    const settings = { ...env, SVC_PROVIDERS_CONTAINER_NO_NEW_PRIVILEGES: 'false' };
+    const server = await startServer({ env: settings, onWorker: false });
+    const options = { apiKey: 'e2b_0', apiUrl: server.url, sandboxUrl: server.url };
+    const sandbox = await Sandbox.create(options);
+    await sandbox.commands.run(`${MAKE_USERS}; cp /usr/bin/id /bin/who-is; chmod 4755 /bin/who-is`, asRoot);
+    const { stdout } = await sandbox.commands.run('who-is -u; id -u; grep NoNewPrivs /proc/self/status');
+    expect(stdout).toBe('0\n1000\nNoNewPrivs:\t0\n');
+    const { body } = await api(server.url).call('GET', '/providers/container');
+    expect(JSON.stringify(body)).toContain(', set-user-id programs, capabilities CHOWN');
+    await sandbox.kill();
+    await server.stop();
+    removeHome(server.home);
+  });
+});
 inContainers(['runc', 'runsc'], { needs: [], name: 'users of programs for E2B' }, users);
 onWorkers([], 'users of programs for E2B', users);

@@ -91,6 +91,15 @@ it('passes the configured runtime, profile and capabilities', () => {
   });
 });
 
+it('lets set-user-id programs work where configured, but never in a pool', () => {
+  const config = { ...containerConfig(), no_new_privileges: false };
+  const optionsOf = (more: object) =>
+    (containerBody(order({ config, ...more })) as Body).HostConfig.SecurityOpt;
+  expect(optionsOf({})).toEqual(['seccomp=PROFILE']);
+  const spec = containerSpec('vm-golden', { role: 'pool' });
+  expect(optionsOf({ spec })).toEqual(['no-new-privileges', 'seccomp=PROFILE']);
+});
+
 it('raises the process limit for the threads of a kernel in user space', () => {
   const { HostConfig } = containerBody(order({ runtime: 'runsc' })) as Body;
   expect(HostConfig.PidsLimit).toBe(8 * containerConfig().pids_limit);
