@@ -71,7 +71,7 @@ const TABLE: Record<string, Allowance> = {
   'providers/microvm': { folders: ['schema', 'domain', 'host', 'agent', 'images'], packages: [] },
   'providers/outgoing': { folders: ['schema', 'domain'], packages: ['undici'] },
   'providers/hosted': { folders: ['schema', 'domain', 'host', 'agent'], packages: ['e2b'] },
-  'providers/container': { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
+  'providers/container': { folders: ['schema', 'domain', 'host', 'agent'], packages: ['dockerode'] },
   control: {
     folders: [
       'schema',

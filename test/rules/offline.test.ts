@@ -5,7 +5,7 @@ import ts from 'typescript';
 import { expect, it } from 'vitest';
 import { parsed, type SourceFile, sourceFiles } from '../support/checks/source-files.ts';
 
-const HEAVY = ['better-sqlite3', 'fastify', 'listr2', 'prom-client', 'undici', 'ws', 'execa'];
+const HEAVY = ['better-sqlite3', 'dockerode', 'fastify', 'listr2', 'prom-client', 'undici', 'ws', 'execa'];
 
 const files = new Map(sourceFiles('src', 'commands', 'bench').map((file) => [file.path, file]));
 const OFFLINE = [...files.keys()].filter((path) => path.startsWith('commands/config/'));

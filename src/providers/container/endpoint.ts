@@ -12,9 +12,9 @@ const PLAIN_PORT = 2375;
 export interface Endpoint {
   /** For the log and the probe; contains no secret. */
   label: string;
-  /** Where requests go, as node:http takes it. */
-  target: { socketPath: string } | { hostname: string; port: number };
-  /** Plain HTTP unless given. */
+  /** Options of dockerode. */
+  docker: { socketPath: string } | { protocol: 'http' | 'https'; host: string; port: number };
+  /** Used for connections only, because dockerode may print its options. */
   tls?: AgentOptions;
 }
 
@@ -24,12 +24,14 @@ type EndpointConfig = Pick<ContainerConfig, 'socket' | 'host' | 'tls'>;
 export async function resolveEndpoint(config: EndpointConfig): Promise<Endpoint> {
   if (config.host === '') {
     const socketPath = config.socket || DEFAULT_SOCKET;
-    return { label: `unix:${socketPath}`, target: { socketPath } };
+    return { label: `unix:${socketPath}`, docker: { socketPath } };
   }
   const secure = usesTls(config);
-  const target = address(config.host, secure);
-  const label = `${secure ? 'https' : 'http'}://${config.host.replace(/^\w+:\/\//, '')}`;
-  return { label, target, ...(secure && { tls: await tlsOptions(config.tls) }) };
+  const { hostname, port } = address(config.host, secure);
+  const protocol = secure ? 'https' : 'http';
+  const label = `${protocol}://${config.host.replace(/^\w+:\/\//, '')}`;
+  const docker = { protocol, host: `${protocol}://${hostname}`, port } as const;
+  return { label, docker, ...(secure && { tls: await tlsOptions(config.tls) }) };
 }
 
 /** A TLS file or an https address enables TLS. */
@@ -44,8 +46,7 @@ function address(text: string, secure: boolean): { hostname: string; port: numbe
     const standard = secure ? TLS_PORT : PLAIN_PORT;
     // URL drops port 80 even if it is written.
     const written = /:(\d+)\/?$/.exec(bare)?.[1];
-    // Node takes an IPv6 address as it is.
-    return { hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || written || standard) };
+    return { hostname, port: Number(port || written || standard) };
   } catch (cause) {
     throw new ServiceError('unavailable', 'providers.container.host is not an address.', {
       cause,

@@ -93,7 +93,7 @@ it("ends with its caller, with the caller's reason", async () => {
 it.each(['http://127.0.0.1:1/', 'ftp://elsewhere/', '//'])('follows no redirect: %s', async (location) => {
   const { scripted, engine } = await engines();
   scripted.on(CALL, (response) => response.writeHead(301, { Location: location }).end());
-  // A request there would fail on nobody's hands: this file would end with an uncaught error.
+  // What the modem would ask there fails on nobody's hands: this file ends with an uncaught error.
   await expect(engine.json(order(), forever)).rejects.toMatchObject({ code: 'provider_error' });
 });
 
