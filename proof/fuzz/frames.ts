@@ -77,12 +77,20 @@ function sendAll(socket: Socket, bytes: Buffer, isGone: boolean): void {
 
 function startOf(chance: Chance): unknown {
   const command = chance.pick(['cat', 'true', 'echo hi', 'head -c 300000 /dev/zero', 'exit 7', 'sleep 600']);
-  const start = { type: 'start', command, tty: chance.oneIn(4), binary: chance.oneIn(2), timeout: '5s' };
-  return chance.oneIn(6) ? mutated(chance, start) : start;
+  const start = {
+    ...{ type: 'start', command, tty: chance.oneIn(4), binary: chance.oneIn(2), timeout: '5s' },
+    ...(chance.oneIn(6) && { keep: true }),
+  };
+  const first = chance.oneIn(8) ? ATTACH : start;
+  return chance.oneIn(6) ? mutated(chance, first) : first;
 }
+
+/** Follows a command that was kept; there is none of this id. */
+const ATTACH = { type: 'attach', exec_id: 'ex-aaaaaaaaaaaa', cols: 80, rows: 24, binary: true };
 
 function anyFrame(chance: Chance): Buffer {
   const messages: readonly unknown[] = [
+    ATTACH,
     { type: 'stdin', data: 'x'.repeat(chance.below(3000)) },
     { type: 'stdin', data: '*', encoding: 'base64' },
     { type: 'stdin_close' },

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/host/package-root.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import type { Identity, LoginCode, Session, SessionWithToken } from '../../src/schema/session.ts';
+import { seededRandom } from '../support/fakes/ports.ts';
 import { api } from '../support/servers/api.ts';
 import { admin, type World, world } from '../support/servers/control.ts';
 import { ADMIN_KEY, API_KEY, startHttp, type TestHttp } from '../support/servers/http-server.ts';
@@ -228,6 +229,31 @@ describe('sessions', () => {
     for (const wrong of ['x', `${real.slice(0, -1)}_`, `${real.slice(0, 6)}A${real.slice(7)}`, 'svcc_'])
       expect((await exchange(wrong)).status).toBe(401);
     expect((await exchange(real)).status).toBe(201);
+  });
+
+  it('are opened by no code that differs from a real one in anything', async () => {
+    const random = seededRandom(27);
+    const real = await codeFor(API_KEY);
+    const below = (most: number) => random.bytes(2).readUInt16BE() % most;
+    const changed = (at: number, by: string) => real.slice(0, at) + by + real.slice(at + 1);
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const wrong = new Set([
+      ...Array.from({ length: 150 }, () => changed(below(real.length), letters[below(64)]!)),
+      ...Array.from({ length: 30 }, () => changed(below(real.length), random.bytes(1).toString('latin1'))),
+      // The last letter has two bits that mean nothing.
+      ...[...letters].map((letter) => real.slice(0, -1) + letter),
+      ...[real.toLowerCase(), real.toUpperCase(), ` ${real}`, `${real}\n`, `${real}=`, `${real}${real}`],
+      ...[real.slice(5), real.replace('svcc_', 'svcs_'), real.split('').reverse().join(''), `${real}\0`],
+    ]);
+    wrong.delete(real);
+    for (const code of wrong)
+      expect([code, [400, 401].includes((await exchange(code)).status)]).toEqual([code, true]);
+    expect((await exchange(real)).status).toBe(201);
+    // It says what it is for: one of a download opens no login, and the other way round.
+    const login = await codeFor(API_KEY);
+    const path = `/sandboxes/sb-aaaaaaaaaaaa/files/download?path=/f&code=${login}`;
+    expect((await api(url, {}).call('GET', path)).status).toBe(401);
+    expect((await exchange(login)).status).toBe(201);
   });
 
   it('are opened once by a code that several send at the same time', async () => {

@@ -202,6 +202,9 @@ describeWith(['bwrap', 'chromium', 'caddy', 'nginx'], 'the console', () => {
           found.push(...(await console.axe()).map((one) => `${where}: ${one}`));
           const spread = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
           if ((await console.page.evaluate<number>(spread)) > 0) found.push(`${where} scrolls sideways`);
+          const failed = "document.querySelector('main .failed')?.innerText";
+          const failure = await console.page.evaluate<string | undefined>(failed);
+          if (failure !== undefined) found.push(`${where} failed: ${failure}`);
           if (!dark && size === WIDE) await picture(console, file);
         };
         for (const [path, heading, file] of SCREENS) {
