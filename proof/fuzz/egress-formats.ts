@@ -2,7 +2,7 @@
 import { type Duplex, duplexPair } from 'node:stream';
 import { egressCredential } from '../../src/domain/egress/credential.ts';
 import type { AppliedEgress } from '../../src/egress/egress.ts';
-import { HelloReader, type HelloReading } from '../../src/egress/hello.ts';
+import { HelloReader, type HelloReading, HelloWatch } from '../../src/egress/hello.ts';
 import { HttpFront } from '../../src/egress/http-front.ts';
 import type { IdleLines } from '../../src/egress/idle-lines.ts';
 import type { Ask } from '../../src/egress/passage.ts';
@@ -18,6 +18,7 @@ import { type Read, require, type Sample } from './reading.ts';
 
 export const EGRESS_FORMATS: Record<string, readonly [Sample, Read]> = {
   'ClientHello of TLS': [hello, sameName],
+  'records of TLS behind a hello': [records, findsEveryHello],
   'SOCKS of a program': [socks, readSocks],
   'target of a program': [target, readTargets],
   'HTTP of a program': [requests, forwardsOneHost],
@@ -45,6 +46,37 @@ function sameName(chance: Chance, bytes: Buffer): void {
   require(JSON.stringify(whole) ===
     JSON.stringify(cut), `${JSON.stringify(whole)}, in pieces ${JSON.stringify(cut)}`);
   require(whole.kind !== 'hello' || (whole.name ?? '').length < bytes.length, 'a name longer than its hello');
+}
+
+/** Whole records, among them a hello or none. */
+function records(chance: Chance): Buffer {
+  const parts = Array.from({ length: 1 + chance.below(4) }, () => {
+    const content = chance.bytes(chance.below(300));
+    return Buffer.concat([Buffer.from([chance.pick([20, 21, 23, 24]), 3, 3, 0, 0]), content]);
+  });
+  for (const part of parts) part.writeUInt16BE(part.length - 5, 3);
+  return Buffer.concat([...parts, chance.oneIn(2) ? clientHello({ names: [HOST] }) : Buffer.alloc(0)]);
+}
+
+/** What passes, and what is held, does not depend on how it arrived; nothing is lost. */
+function findsEveryHello(chance: Chance, bytes: Buffer): void {
+  const split = (parts: readonly Buffer[]) => {
+    const watch = new HelloWatch();
+    const passed: Buffer[] = [];
+    for (const [at, part] of parts.entries()) {
+      const { before, hello, isOver } = watch.write(part);
+      passed.push(before);
+      if (hello)
+        return { passed: Buffer.concat(passed), held: Buffer.concat([hello, ...parts.slice(at + 1)]) };
+      if (isOver)
+        return { passed: Buffer.concat([...passed, ...parts.slice(at + 1)]), held: Buffer.alloc(0) };
+    }
+    return { passed: Buffer.concat([...passed, watch.rest]), held: Buffer.alloc(0) };
+  };
+  const [whole, cut] = [split([bytes]), split(pieces(chance, bytes))];
+  require(whole.passed.equals(cut.passed) &&
+    whole.held.equals(cut.held), 'another hello when it came in pieces');
+  require(Buffer.concat([whole.passed, whole.held]).equals(bytes), 'bytes were lost');
 }
 
 function socks(chance: Chance): Buffer {

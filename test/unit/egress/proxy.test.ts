@@ -163,6 +163,17 @@ it('refuses another Host than that of the target, by absolute form, CONNECT and 
   expect(side.dialed).toEqual([`${PUBLIC}:80`]);
 });
 
+const URL = 'http://api.example.com/';
+const OWN = 'Host: api.example.com\r\n';
+const CHUNKED = 'Transfer-Encoding: chunked\r\n';
+
+it('passes on what came with CONNECT, as bytes', async () => {
+  const side = await egressSide({ rules, names, targets: { [`${PUBLIC}:2222`]: await echo() } });
+  const socket = await side.program();
+  socket.write('CONNECT api.example.com:2222 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello again');
+  expect(await textUntil(socket, 'again')).toMatch(/^HTTP\/1\.1 200 [^\r]+\r\n\r\nhello again$/);
+});
+
 it.each([
   ['two Hosts', 'GET http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\nHost: other\r\n\r\n'],
   [
@@ -174,6 +185,20 @@ it.each([
   ['origin form', 'GET / HTTP/1.1\r\nHost: api.example.com\r\n\r\n'],
   ['another scheme', 'GET ftp://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n'],
   ['no HTTP', 'nonsense\r\n\r\n'],
+  ['a folded header', `GET ${URL} HTTP/1.1\r\n${OWN}X-A: b\r\n c\r\n\r\n`],
+  ['a folded Host', `GET ${URL} HTTP/1.1\r\nHost: api.example.com\r\n other\r\n\r\n`],
+  ['no Host', `GET ${URL} HTTP/1.1\r\n\r\n`],
+  ['another port in Host', `GET ${URL} HTTP/1.1\r\nHost: api.example.com:81\r\n\r\n`],
+  ['lines that end by LF alone', `GET ${URL} HTTP/1.1\nHost: api.example.com\n\n`],
+  ['CR in a value', `GET ${URL} HTTP/1.1\r\n${OWN}X: a\rTransfer-Encoding: chunked\r\n\r\n`],
+  ['NUL in a value', `GET ${URL} HTTP/1.1\r\n${OWN}X: a\0b\r\n\r\n`],
+  ['a space before the colon', `POST ${URL} HTTP/1.1\r\n${OWN}Content-Length : 3\r\n\r\nabc`],
+  ['two lengths', `POST ${URL} HTTP/1.1\r\n${OWN}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd`],
+  ['a list of lengths', `POST ${URL} HTTP/1.1\r\n${OWN}Content-Length: 3, 3\r\n\r\nabc`],
+  ['a length with a sign', `POST ${URL} HTTP/1.1\r\n${OWN}Content-Length: +3\r\n\r\nabc`],
+  ['chunks twice', `POST ${URL} HTTP/1.1\r\n${OWN}${CHUNKED}${CHUNKED}\r\n0\r\n\r\n`],
+  ['almost chunks', `POST ${URL} HTTP/1.1\r\n${OWN}Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n`],
+  ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   [
     'a coding',
     'POST http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
