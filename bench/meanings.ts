@@ -31,7 +31,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   'P27-exec': { text: '`svc sandbox exec` in a container that runs, against `docker exec`.' },
   'P27-llm': {
     text: 'From nothing to the first command in a container, against `llm-sandbox` of PyPI over the same engine.',
-    miss: 'both sides create and start a container, which takes the engine most of the time (P2).',
+    miss: 'both sides create and start a container, which takes the engine most of the time (P2). Two designs were tried: a socket into the container, and requests to the engine without a library; neither changes what the engine takes.',
   },
   'P26-plain': {
     text: 'Spawn and first output of a container without a template, when its shape was spawned lately.',
