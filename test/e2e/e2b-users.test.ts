@@ -1,8 +1,8 @@
 // `user` and `root` as programs for E2B know them, where a sandbox tells its users apart: the newest unmodified SDK of npm against
-// containers of an image with a user `user`, and over a worker.
+// containers and virtual machines of an image with a user `user`, and over a worker.
 import { Sandbox, type SandboxOpts } from 'e2b';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { inContainers, onWorkers, type Runtime } from '../support/hosts/matrix.ts';
+import { inContainers, inMachine, onWorkers, type Runtime } from '../support/hosts/matrix.ts';
 import { api } from '../support/servers/api.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
@@ -54,8 +54,8 @@ const users = ({ env, onWorker, runner }: Runtime) => {
     expect(await run('grep CapEff /proc/self/status')).toBe('CapEff:\t0000000000000000\n');
     // The pipes of gVisor have no owner.
     if (runner !== 'runsc') expect(await run('echo out > /dev/stdout')).toBe('out\n');
-    // The promise of the isolation report holds for both; gVisor does not show it.
-    for (const user of runner === 'runsc' ? [] : (['user', 'root'] as const))
+    // The promise of the isolation report holds for both; gVisor does not show it, and a virtual machine needs none.
+    for (const user of runner === 'runc' ? (['user', 'root'] as const) : [])
       expect(await run('grep NoNewPrivs /proc/self/status', { user })).toBe('NoNewPrivs:\t1\n');
     // A user that was made a moment ago.
     await run("echo 'late:x:1002:1002::/tmp:/bin/sh' >> /etc/passwd", asRoot);
@@ -182,3 +182,4 @@ inContainers(['runc'], { needs: [], name: 'set-user-id programs of an image' }, 
 });
 inContainers(['runc', 'runsc'], { needs: [], name: 'users of programs for E2B' }, users);
 onWorkers([], 'users of programs for E2B', users);
+inMachine([], 'users of programs for E2B', users);
