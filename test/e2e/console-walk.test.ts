@@ -34,6 +34,12 @@ const TABS = ['overview', 'logs', 'files', 'commands', 'ports', 'egress', 'usage
 const TEXT = 'document.body.innerText';
 /** Elements that text of others must not become, and characters that must not be anywhere. */
 const WRONG = `(() => {
+  const names = (e) => (e && e !== document.body ? names(e.parentElement) + ' > ' + e.tagName.toLowerCase() + (e.className ? '.' + e.className : '') : '');
+  const widest = () => {
+    const all = [...document.querySelectorAll('body *')].map((e) => ({ e, right: e.getBoundingClientRect().right }));
+    const { e } = all.reduce((most, each) => (each.right >= most.right ? each : most));
+    return names(e);
+  };
   const attributes = [...document.querySelectorAll('[title], [aria-label]')].map((e) => (e.title ?? '') + e.ariaLabel);
   const options = [...document.querySelectorAll('option')].map((e) => e.textContent);
   const all = [document.title, document.body.innerText, ...attributes, ...options].join(' ');
@@ -42,7 +48,7 @@ const WRONG = `(() => {
   return [
     ...[...document.querySelectorAll('main img, main script, dialog img')].map((e) => e.outerHTML),
     ...(hidden ? ['hidden: ' + JSON.stringify(all.slice(hidden.index - 20, hidden.index + 20))] : []),
-    ...(wide > 0 ? ['scrolls sideways by ' + wide] : []),
+    ...(wide > 0 ? ['scrolls sideways by ' + wide + ': ' + widest()] : []),
   ];
 })()`;
 
@@ -141,7 +147,11 @@ describeWith(['bwrap', 'chromium'], 'the console when things go wrong', () => {
       const found: string[] = [];
       const judge = async (where: string) => {
         const isLoading = "document.querySelector('main .loading') !== null";
-        await until(`${where} is loaded`, async () => !(await console.page.evaluate<boolean>(isLoading)));
+        await until(
+          `${where} is loaded`,
+          async () => asked.asked === 0 && !(await console.page.evaluate<boolean>(isLoading)),
+        );
+        await console.page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
         found.push(...(await console.page.evaluate<string[]>(WRONG)).map((one) => `${where}: ${one}`));
       };
       for (const [path, heading] of SCREENS) {

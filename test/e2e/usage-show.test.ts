@@ -192,7 +192,7 @@ describeWith(['root', 'unshare', 'chromium', 'tmux'], `one of ${COUNT} sandboxes
       await shows(/^local +online/m);
       tmux('send-keys', 'w', '/');
       tmux('send-keys', '-l', victim);
-      await shows(new RegExp(`^svc top +1 sandboxes .*with ${victim}`, 'm'));
+      await shows(new RegExp(`^svc top +1 sandbox .*with ${victim}`, 'm'));
       tmux('send-keys', 'Enter', 'Down', 'Enter');
       await shows(new RegExp(`^SANDBOX ${victim}$`, 'm'));
       await shows(/^cpu +[\d.]+ %/m);

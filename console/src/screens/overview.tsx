@@ -84,8 +84,9 @@ export function Overview(): JSX.Element {
           </Show>
           {numbers.data && (
             <p>
-              Version {who?.version}, memory {sizeText(numbers.data.process.resident_memory_bytes)}, database{' '}
-              {numbers.data.store.status} in {numbers.data.store.latency_ms.toFixed(1)} ms
+              Version {shown(who?.version ?? '…')}, memory{' '}
+              {sizeText(numbers.data.process.resident_memory_bytes)}, database{' '}
+              {shown(numbers.data.store.status)} in {numbers.data.store.latency_ms.toFixed(1)} ms
             </p>
           )}
         </Card>
@@ -165,7 +166,7 @@ function Bars({ rows, by }: { rows: readonly LiveSandbox[]; by: By }): JSX.Eleme
         <li key={sandbox_id}>
           <Link to={`sandboxes/${sandbox_id}?tab=usage`}>{sandbox_id}</Link>
           <span class="cut">{shown(owner_id ?? '')}</span>
-          <meter aria-label={`${BY[by]} of ${sandbox_id}`} min={0} max={most} value={amount} />
+          <meter aria-label={`${BY[by]} of ${shown(sandbox_id)}`} min={0} max={most} value={amount} />
           <span>{text(amount)}</span>
         </li>
       ))}

@@ -2,6 +2,7 @@
 // a guest, a worker, another client. Numbers, times and the shape stay.
 import type { Page } from './browser.ts';
 
+/** All of it in every text, so that no place is spared by chance. */
 export const HOSTILE = [
   '<img src=x onerror=alert(1)>',
   'evil\u202egpj.exe\u2066\u2069',
@@ -10,15 +11,18 @@ export const HOSTILE = [
   'x'.repeat(5000),
   '\u0000hidden\u200b\ufeff\u{e0041}',
   '"><script>alert(1)</script>{{7*7}}',
-];
+].join('');
 const TIME = /^\d{4}-\d{2}-\d{2}T/;
 
-/** From now on; counts what it has changed. */
-export async function answerHostilely(page: Page, except: RegExp): Promise<{ changed: number }> {
-  const done = { changed: 0 };
+/** From now on; counts what it has changed, and what waits for its answer. */
+export async function answerHostilely(
+  page: Page,
+  except: RegExp,
+): Promise<{ changed: number; asked: number }> {
+  const done = { changed: 0, asked: 0 };
   let next = 0;
   const hostile = (value: unknown): unknown => {
-    if (typeof value === 'string' && !TIME.test(value)) return `${HOSTILE[next++ % HOSTILE.length]}${next}`;
+    if (typeof value === 'string' && !TIME.test(value)) return `${HOSTILE}${next++}`;
     if (Array.isArray(value)) return value.map(hostile);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, hostile(one)]));
@@ -41,8 +45,13 @@ export async function answerHostilely(page: Page, except: RegExp): Promise<{ cha
         body: Buffer.from(changed(text)).toString('base64'),
       });
     };
-    // The page may have given up a request meanwhile.
-    answer().catch(() => undefined);
+    done.asked += 1;
+    // The page may have given up a request meanwhile: then Chromium refuses, or never answers.
+    Promise.race([answer(), new Promise((givenUp) => setTimeout(givenUp, 3000))])
+      .catch(() => undefined)
+      .finally(() => {
+        done.asked -= 1;
+      });
   });
   await page.give('Fetch.enable', { patterns: [{ urlPattern: '*/api/v1/*', requestStage: 'Response' }] });
   return done;
