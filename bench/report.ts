@@ -70,14 +70,15 @@ export function rowText(row: Row): string {
 }
 
 /** What stands below the rows. */
-export function benchSummary({ rows, not_run, seconds = 0 }: Results): string {
+export function benchSummary({ rows, not_run, seconds }: Results): string {
   const missed = rows.filter(({ pass }) => !pass).length;
   const lacking = not_run.map(({ id, reason }) => `not run: ${id}: ${reason}`);
-  const measured = `${rows.length} measured in ${minutes(seconds)}`;
+  const measured = `${rows.length} measured${inMinutes(seconds)}`;
   return [...lacking, `${measured}, ${missed} missed their bar, ${not_run.length} not run.`].join('\n');
 }
 
-const minutes = (seconds: number) => `${(seconds / 60).toFixed(1)} min`;
+const inMinutes = (seconds: number | undefined) =>
+  seconds === undefined ? '' : ` in ${(seconds / 60).toFixed(1)} min`;
 
 /** The output of `svc bench --list`. */
 export function listText(groups: readonly Listed[]): string {
@@ -104,10 +105,7 @@ export function markdown({ host, started_at, seconds, rows, not_run }: Results):
     '## Figures',
     'Times are medians and 95th percentiles. The interval in brackets holds the true value with 95 % confidence.',
     table(HEAD, rows.map(cells)),
-    [
-      `Measured ${started_at.slice(0, 10)}${seconds === undefined ? '' : ` in ${minutes(seconds)}`} on: ${facts.join(', ')}.`,
-      ...laterText(rows),
-    ]
+    [`Measured ${started_at.slice(0, 10)}${inMinutes(seconds)} on: ${facts.join(', ')}.`, ...laterText(rows)]
       .join(' ')
       .concat('\n'),
   ].join('\n\n');
