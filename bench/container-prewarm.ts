@@ -71,6 +71,7 @@ export async function plainPairs(world: ContainerWorld): Promise<Pair[]> {
       name: `the same for ${BURST} at once`,
       target: 0.6,
       pairs: 10,
+      warmUps: 1,
       ours: async () => {
         await untilSettled(world);
         return timed(world, (made) => together(spawnOne(made)));

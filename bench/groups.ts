@@ -1,9 +1,7 @@
 // The rows of the speed table by the world that they need: each group opens its own, measures in it, and clears it away.
-import { withAdmissions } from './admissions.ts';
 import { withBackups } from './backup.ts';
 import { containerGroups } from './container-groups.ts';
 import { deliveryBench } from './delivery.ts';
-import { withDrain } from './drain.ts';
 import { e2bCommands } from './e2b.ts';
 import { egress } from './egress.ts';
 import { eventBench } from './events.ts';
@@ -12,6 +10,7 @@ import { withHome } from './folders.ts';
 import { GETS_ENV, GETS_KEY, getsBench } from './get-sandbox.ts';
 import type { Group } from './group.ts';
 import { IMAGE_ROWS, imageRowNeeds, withImageRows } from './images.ts';
+import { admissions, drain, freed, reaper, redaction, ticket } from './inside-groups.ts';
 import { withList } from './list.ts';
 import { heldPairs } from './memory.ts';
 import { bootPair, microvmPairs, restorePair } from './microvm.ts';
@@ -20,16 +19,12 @@ import { withMicrovms } from './microvm-world.ts';
 import { programs } from './needs.ts';
 import { oneCommandPair, sandboxRuntime } from './one-command.ts';
 import { besidePinned } from './pinned.ts';
-import { withFreed } from './queue-handoff.ts';
 import type { Runner } from './raw-runner.ts';
-import { withReaper } from './reaper.ts';
-import { redactionPairs } from './redaction.ts';
 import { REPLICA_ROWS, replicaRowNeeds, withReplicaRows } from './replicas.ts';
 import { withServer } from './server.ts';
 import { stalledPair } from './stalled-readers.ts';
 import { clientPair, startupPairs } from './startup.ts';
 import { withTenants } from './tenants.ts';
-import { ticketPair } from './ticket.ts';
 import { withTurns } from './turns.ts';
 import { USAGE_ROWS, withUsageRows } from './usage.ts';
 import { userNetwork } from './user-network.ts';
@@ -96,47 +91,11 @@ const events: Group = {
     ),
 };
 
-const admissions: Group = {
-  about: 'admissions in the database',
-  ids: ['P14', 'P14-parallel'],
-  run: (root, measure) => withAdmissions(root, measure),
-};
-
-const freed: Group = {
-  about: 'the hand-over of freed capacity to the next waiting spawn',
-  ids: ['P15', 'P15-flat'],
-  run: (root, measure) =>
-    withFreed(root, async (pairs) => {
-      for (const pair of pairs) await measure(pair);
-    }),
-};
-
-const drain: Group = {
-  about: 'spawns out of a long queue',
-  ids: ['P16'],
-  run: (root, measure) => withDrain(root, measure),
-};
-
-const reaper: Group = {
-  about: 'deadlines of many sandboxes',
-  ids: ['P25-idle', 'P25-due'],
-  run: (root, measure) =>
-    withReaper(root, async (pairs) => {
-      for (const pair of pairs) await measure(pair);
-    }),
-};
-
 const waiting: Group = {
   about: 'memory of requests that wait',
   need: programs('unshare'),
   ids: ['P15-memory'],
   run: (root, measure) => measure(waitingPair(root)),
-};
-
-const ticket: Group = {
-  about: 'memory of tickets in the queue',
-  ids: ['P15-ticket'],
-  run: (_root, measure) => measure(ticketPair),
 };
 
 const held: Group = {
@@ -180,6 +139,7 @@ const startup: Group = {
 
 const backups: Group = {
   about: 'backups of the database',
+  isInside: true,
   ids: ['P29-idle', 'P29-busy'],
   run: (root, measure) =>
     withHome((home) =>
@@ -187,14 +147,6 @@ const backups: Group = {
         for (const pair of pairs) await measure(pair);
       }),
     ),
-};
-
-const redaction: Group = {
-  about: 'redaction of secrets',
-  ids: ['P32-text', 'P32-structures', 'P32-hostile'],
-  run: async (_root, measure) => {
-    for (const pair of redactionPairs()) await measure(pair);
-  },
 };
 
 const tenants: Group = {
@@ -230,15 +182,23 @@ const workers: Group = {
 
 const replicas: Group = {
   about: 'servers over PostgreSQL with a synchronous standby',
+  isInside: true,
   need: replicaRowNeeds,
   ids: REPLICA_ROWS,
   run: withReplicaRows,
 };
 
-const images: Group = { about: 'the image store', need: imageRowNeeds, ids: IMAGE_ROWS, run: withImageRows };
+const images: Group = {
+  about: 'the image store',
+  isInside: true,
+  need: imageRowNeeds,
+  ids: IMAGE_ROWS,
+  run: withImageRows,
+};
 
 const usage: Group = {
   about: 'what sandboxes use',
+  isInside: true,
   need: () => (process.getuid?.() === 0 ? undefined : 'cgroups need root'),
   ids: USAGE_ROWS,
   run: withUsageRows,

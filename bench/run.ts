@@ -3,10 +3,13 @@ import { ServiceError } from '../src/domain/errors.ts';
 import { packageRoot } from '../src/host/package-root.ts';
 import type { Before } from './compare.ts';
 import { sweep } from './folders.ts';
-import type { Group } from './group.ts';
+import { type Group, isWanted } from './group.ts';
 import { GROUPS } from './groups.ts';
+import { measureApart, measureHere } from './measure-group.ts';
 import { hostFacts, type Listed, type Results } from './report.ts';
-import { measurePair, type Pair, type Row } from './row.ts';
+import type { Pair, Row } from './row.ts';
+
+export { GROUPS };
 
 export interface BenchRequest {
   /** The folder of the package; by default that of this code. */
@@ -40,7 +43,7 @@ export async function bench({ groups = GROUPS, ...request }: BenchRequest): Prom
 }
 
 async function runGroup(group: Group, request: BenchRequest, { rows, not_run }: Results): Promise<void> {
-  const { root = packageRoot(), only, before, done = [], signal } = request;
+  const { root = packageRoot(), only, before, done = [], signal, started } = request;
   const wanted = group.ids.filter((id) => isWanted(id, only));
   rows.push(...done.filter(({ id }) => wanted.includes(id)));
   const ids = wanted.filter((id) => !done.some((row) => row.id === id));
@@ -48,19 +51,15 @@ async function runGroup(group: Group, request: BenchRequest, { rows, not_run }: 
   const reason = group.need?.(root);
   if (reason !== undefined) return void not_run.push(...ids.map((id) => ({ id, reason })));
   signal?.throwIfAborted();
-  const measure = async (pair: Pair) => {
-    if (!ids.includes(pair.id)) return;
-    request.started?.(pair);
-    const began = performance.now();
-    const row = await measurePair(pair, seeded(7423), signal);
-    row.seconds = Math.round((performance.now() - began) / 1000);
+  const ended = (row: Row) => {
     const was = before?.get(row.id);
     if (was !== undefined) row.was = was;
     rows.push(row);
     request.ended?.(row);
   };
+  const measure = GROUPS.includes(group) ? measureApart : measureHere;
   try {
-    await group.run(root, measure);
+    await measure(group, { root, ids, signal, started, ended });
   } catch (error) {
     signal?.throwIfAborted();
     const missing = ids.filter((id) => !rows.some((row) => row.id === id));
@@ -85,27 +84,12 @@ export function listed(root: string = packageRoot(), groups: readonly Group[] = 
   });
 }
 
-/** Whether `only` selects a row. */
-export function isWanted(id: string, only: readonly string[] | undefined): boolean {
-  return !only || only.some((name) => id === name || id.startsWith(`${name}-`));
-}
-
-function refuseUnknown(only: readonly string[] | undefined, groups: readonly Group[]): void {
+/** Throws `bad_request` for a row that there is not. */
+export function refuseUnknown(only: readonly string[] | undefined, groups: readonly Group[]): void {
   const ids = groups.flatMap((group) => group.ids);
   const unknown = only?.find((name) => !ids.some((id) => isWanted(id, [name])));
   if (unknown === undefined) return;
   throw new ServiceError('bad_request', `There is no row ${JSON.stringify(unknown.slice(0, 64))}.`, {
     remedy: 'List them with svc bench --list.',
   });
-}
-
-/** A small generator with a fixed seed (mulberry32), so that intervals do not change between prints. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -34,11 +34,13 @@ const CALLER = { role: 'admin', actor: 'bench', credential: 'bench', request_id:
 
 export async function withUsageRows(root: string, measure: (pair: Pair) => Promise<void>): Promise<void> {
   await withCgroups(async (foldersOf) => {
-    for (const count of [1000, 10_000]) await measure(samplingPair(count, foldersOf));
-    await measure(turnPair(foldersOf));
-    await withSampler(10_000, foldersOf, async (sampler) => {
-      await sampled(sampler, 10_000);
-      await measure(topPair(sampler));
+    await withSampler(CGROUPS, foldersOf, async (ready) => {
+      await measure(samplingPair(CGROUPS, ready));
+      await measure(turnPair(ready));
+    });
+    await withSampler(10 * CGROUPS, foldersOf, async (ready) => {
+      await measure(samplingPair(10 * CGROUPS, ready));
+      await measure(topPair(ready));
     });
   });
   await withHome((home) => withLedger(root, home, measure));
@@ -77,11 +79,11 @@ const rowOf = (n: number): SandboxRecord =>
     expires_at: new Date(n + HOUR_MS).toISOString(),
   }) as SandboxRecord;
 
-/** The sampler of a server over so many sandboxes. */
+/** The sampler of a server over so many sandboxes; it starts when `ready` is called first, which resolves when there are rates. */
 async function withSampler(
   count: number,
   foldersOf: FoldersOf,
-  work: (sampler: Sampler) => Promise<void>,
+  work: (ready: () => Promise<Sampler>) => Promise<void>,
 ): Promise<void> {
   const clock = realClock();
   const usage = new CgroupUsage('bench', clock);
@@ -108,11 +110,19 @@ async function withSampler(
     clock,
     logger: SILENT,
   });
-  sampler.start();
+  let started: Promise<Sampler> | undefined;
+  const start = async () => {
+    sampler.start();
+    await sampled(sampler, count);
+    return sampler;
+  };
   try {
-    await work(sampler);
+    await work(() => {
+      started ??= start();
+      return started;
+    });
   } finally {
-    await sampler.stop();
+    if (started) await sampler.stop();
     usage.close();
   }
 }
@@ -125,8 +135,8 @@ async function sampled(sampler: Sampler, count: number): Promise<void> {
   while (!isDone()) await clock.sleep(500);
 }
 
-/** Starts with all known, and takes the processor time of one interval. */
-function samplingPair(count: number, foldersOf: FoldersOf): Pair {
+/** The processor time of one interval, when all are known. */
+function samplingPair(count: number, ready: () => Promise<Sampler>): Pair {
   return {
     id: `P50-${count}`,
     name: `measuring ${count.toLocaleString('en')} sandboxes all the time: share of one processor`,
@@ -136,20 +146,16 @@ function samplingPair(count: number, foldersOf: FoldersOf): Pair {
     pairs: 3,
     warmUps: 0,
     ours: async () => {
-      let percent = 0;
-      await withSampler(count, foldersOf, async (sampler) => {
-        await sampled(sampler, Math.min(count, CGROUPS));
-        const before = process.cpuUsage();
-        await realClock().sleep(INTERVAL_MS);
-        const { user, system } = process.cpuUsage(before);
-        percent = ((user + system) / 1000 / INTERVAL_MS) * 100;
-      });
-      return percent;
+      await ready();
+      const before = process.cpuUsage();
+      await realClock().sleep(INTERVAL_MS);
+      const { user, system } = process.cpuUsage(before);
+      return ((user + system) / 1000 / INTERVAL_MS) * 100;
     },
   };
 }
 
-function turnPair(foldersOf: FoldersOf): Pair {
+function turnPair(ready: () => Promise<Sampler>): Pair {
   return {
     id: 'P50-turn',
     name: 'longest delay of the event loop in 99 of 100 moments while 1,000 sandboxes are measured',
@@ -158,38 +164,35 @@ function turnPair(foldersOf: FoldersOf): Pair {
     pairs: 3,
     warmUps: 0,
     ours: async () => {
-      let ms = 0;
-      await withSampler(CGROUPS, foldersOf, async (sampler) => {
-        await sampled(sampler, CGROUPS);
-        const delay = monitorEventLoopDelay({ resolution: 1 });
-        delay.enable();
-        await realClock().sleep(INTERVAL_MS);
-        delay.disable();
-        ms = delay.percentile(99) / 1e6 - 1;
-      });
-      return ms;
+      await ready();
+      const delay = monitorEventLoopDelay({ resolution: 1 });
+      delay.enable();
+      await realClock().sleep(INTERVAL_MS);
+      delay.disable();
+      return delay.percentile(99) / 1e6 - 1;
     },
   };
 }
 
-function topPair(sampler: Sampler): Pair {
-  const deps = {
-    sampler,
-    settings: { enforce_owner: false },
-    host: { cpus: 2 },
-    clock: realClock(),
-    isMeasuring: true,
-  } as unknown as UsageViewDeps;
+function topPair(ready: () => Promise<Sampler>): Pair {
   return {
     id: 'P51',
     name: 'the 50 sandboxes that use most, of 10,000',
     judged: 'figure',
     target: 5,
     pairs: 100,
-    ours: () =>
-      clocked(async () => {
+    ours: async () => {
+      const deps = {
+        sampler: await ready(),
+        settings: { enforce_owner: false },
+        host: { cpus: 2 },
+        clock: realClock(),
+        isMeasuring: true,
+      } as unknown as UsageViewDeps;
+      return clocked(async () => {
         const { matching } = liveUsage(deps, { limit: 50 }, CALLER);
         if (matching !== 10_000) throw new Error(`${matching} sandboxes`);
-      }),
+      });
+    },
   };
 }

@@ -35,6 +35,7 @@ await build({
     'src/cli/fast-path/serve.ts',
     'src/app/store-thread.ts',
     'bench/admitting.ts',
+    'bench/group.child.ts',
   ],
   outdir: 'dist',
   outbase: '.',
