@@ -1,3 +1,5 @@
+// Random numbers that repeat.
+
 /** A small generator with a fixed seed (mulberry32), so that intervals do not change between prints. */
 export function seeded(seed: number): () => number {
   let state = seed;

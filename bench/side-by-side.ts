@@ -157,7 +157,7 @@ class Meeting {
   #meet(): void {
     const [now, then] = this.#waiting;
     if (!now || !then) return;
-    // Ours passes by what the other side does not measure at this place.
+    // Ours skips what the other side does not measure now.
     if (now.pair.id !== then.pair.id) {
       this.#take(0)?.release();
       return;

@@ -1,3 +1,4 @@
+// Two commits side by side: which rows are compared, and what happens to a row that one of them lacks or breaks.
 import { describe, expect, it } from 'vitest';
 import type { Group } from '../../../bench/group.ts';
 import type { Pair } from '../../../bench/row.ts';
