@@ -36,11 +36,17 @@ export function parseAddress(url: string): DatabaseAddress {
   const password = decoded(colon < 0 ? '' : who.slice(colon + 1));
   const user = decoded(colon < 0 ? who : who.slice(0, colon));
   if (user === '') throw refused('The database URL has no user.', 'Write it as postgres://user:password@….');
+  const name = decoded(database);
+  if ([user, password, name].some((text) => text.includes('\0')))
+    throw refused(
+      'The database URL contains a NUL character.',
+      'Remove %00, which PostgreSQL does not store.',
+    );
   return {
     hosts: hostsOf(hosts),
     user,
     password: () => password,
-    database: decoded(database),
+    database: name,
     ...tlsOf(new URLSearchParams(options)),
   };
 }

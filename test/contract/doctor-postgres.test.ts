@@ -1,5 +1,5 @@
 // `svc doctor` over a real PostgreSQL: what it sees, and what fails in production.
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { runChecks } from '../../src/cli/check-progress.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { copyToPostgres } from '../../src/ops/db/copy.ts';
@@ -145,6 +145,31 @@ describeWith(['postgres'], 'svc doctor over PostgreSQL', () => {
       message: 'The database contains tables of another program.',
     });
     expect(found(report, 'latency')?.verdict).toBe('pass');
+  });
+
+  it('finds an encoding that lacks characters, and other users who may connect', async () => {
+    const role = `owner_${database}`;
+    const latin = `${database}_latin`;
+    await ask(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}'`);
+    await ask(`CREATE ROLE other_${role} LOGIN`);
+    await ask(`CREATE DATABASE ${latin} TEMPLATE template0 ENCODING 'LATIN1' OWNER ${role}`);
+    onTestFinished(async () => {
+      await administer(server, `DROP DATABASE ${latin} WITH (FORCE)`);
+      await administer(server, `DROP ROLE ${role}, other_${role}`);
+    });
+    const owned = urlOf(latin, server.port).replace(`//${USER}:`, `//${role}:`);
+    const only = ['postgres.rights', 'postgres.schema'];
+    const report = await reportOn({ url: owned, only });
+    expect(found(report, 'rights')).toMatchObject({
+      verdict: 'warn',
+      fix: expect.stringContaining('REVOKE CONNECT'),
+    });
+    expect(found(report, 'schema')).toMatchObject({
+      verdict: 'fail',
+      message: expect.stringContaining('LATIN1'),
+    });
+    await ask(`REVOKE CONNECT ON DATABASE ${latin} FROM PUBLIC`);
+    expect(found(await reportOn({ url: owned, only }), 'rights')?.verdict).toBe('pass');
   });
 
   it('measures a slow network', async () => {

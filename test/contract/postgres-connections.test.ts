@@ -156,7 +156,7 @@ describe('a connection', () => {
 });
 
 describe('the search for the primary', () => {
-  it('asks hosts in turn, passes over those that are not, and remembers the last', async () => {
+  it('asks all hosts, passes over those that are not, and remembers the last', async () => {
     const [standby, silent, primary] = [
       await scriptedPostgres({ isStandby: true }),
       await scriptedPostgres({ refusal: 'silence' }),
@@ -169,6 +169,31 @@ describe('the search for the primary', () => {
     await pool.use((connection) => connection.run(ONE));
     expect(standby.startups).toHaveLength(1);
     for (const connection of together) connection.destroy();
+  });
+
+  it('takes no longer than one dial, however many hosts are silent', async () => {
+    const silent = await Promise.all(
+      Array.from({ length: 15 }, () => scriptedPostgres({ refusal: 'silence' })),
+    );
+    const primary = await scriptedPostgres();
+    const ports = [...silent, primary].map(({ port }) => port);
+    const { hosts } = connected(scriptedUrl(...ports), { factor: 1 });
+    const started = performance.now();
+    const connection = await hosts.open();
+    expect(performance.now() - started).toBeLessThan(5000);
+    expect(connection.host.port).toBe(primary.port);
+    connection.destroy();
+  });
+
+  it('prefers the first of several primaries, whichever answers first', async () => {
+    const [first, second] = [await scriptedPostgres(), await scriptedPostgres()];
+    const slow = await tcpProxy(() => first.port);
+    slow.delayMs = 30;
+    const { hosts } = connected(scriptedUrl(slow.port, second.port), { factor: 1 });
+    const connection = await hosts.open();
+    expect(connection.host.port).toBe(slow.port);
+    connection.destroy();
+    await until('nothing is connected to the second', () => second.open() === 0);
   });
 
   it('follows a switchover: every connection to the old primary is dropped', async () => {
@@ -280,6 +305,22 @@ describe('a write', () => {
     expect(read).toMatchObject({ code: 'unavailable', message: 'The database cannot be reached.' });
   });
 });
+
+it.each(['57014', '53100', '55P03'])(
+  'a write whose first attempt got no answer does not say that nothing was written (%s)',
+  async (error) => {
+    let times = 0;
+    const answer = () => (++times === 1 ? ('hang up' as const) : { error });
+    const server = await scriptedPostgres({ answer });
+    const { work } = connected(scriptedUrl(server.port), { factor: 50 });
+    expect(await failureOf(work.write(ONE))).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('may have happened'),
+    });
+    times = 0;
+    expect((await failureOf(work.read(ONE)))?.message).not.toContain('may have happened');
+  },
+);
 
 describeWith(['postgres', 'openssl'], 'a real server', () => {
   let server: PostgresServer;

@@ -1,6 +1,6 @@
 // The schema of PostgreSQL beside that of SQLite, and its migration by several processes at once.
 import Sqlite from 'better-sqlite3';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { parseAddress } from '../../src/domain/database-address.ts';
 import { Connection } from '../../src/store/postgres/connection.ts';
 import { type MigrateOptions, migrate, SCHEMA_VERSION } from '../../src/store/postgres/migrate.ts';
@@ -186,8 +186,8 @@ describeWith(['postgres'], 'the schema of PostgreSQL', () => {
     instance: { id: 'i1', key: '00', created_at: stamp() },
     monotonic: () => performance.now(),
   };
-  async function migrated(more: Partial<MigrateOptions> = {}): Promise<void> {
-    const address = parseAddress(urlOf(database, server.port));
+  async function migrated(more: Partial<MigrateOptions> = {}, name = database): Promise<void> {
+    const address = parseAddress(urlOf(name, server.port));
     const connection = await Connection.dial(address.hosts[0], {
       address,
       clock: quickClock(),
@@ -276,6 +276,18 @@ describeWith(['postgres'], 'the schema of PostgreSQL', () => {
     await expect(migrated()).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('needs'),
+    });
+  });
+
+  it('refuses an empty database that cannot store every text', async () => {
+    const latin = `${database}_latin`;
+    await administer(server, `CREATE DATABASE ${latin} TEMPLATE template0 ENCODING 'LATIN1'`);
+    onTestFinished(async () => {
+      await administer(server, `DROP DATABASE ${latin} WITH (FORCE)`);
+    });
+    await expect(migrated({}, latin)).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'The database has the encoding LATIN1; this service needs UTF8.',
     });
   });
 

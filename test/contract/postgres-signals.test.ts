@@ -91,4 +91,19 @@ describeWith(['postgres'], 'signals over PostgreSQL', () => {
     const before = subjects.length;
     await until('it looked again', async () => subjects.length > before);
   });
+
+  it('that no listener understands end nothing', async () => {
+    const [one] = [await open(true)];
+    const stop = one.signals.on('ticket', (subject) => {
+      if (subject !== undefined) JSON.parse(subject);
+    });
+    const { subjects } = heard(one, 'ticket');
+    await until('the signal came', async () => {
+      // Every user who may connect to the database may do this.
+      const database = new URL(url).pathname.slice(1);
+      await administer(server, "SELECT pg_notify('svc_signals', 'ticket {')", database);
+      return subjects.includes('{');
+    });
+    stop();
+  });
 });

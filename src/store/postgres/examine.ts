@@ -29,7 +29,12 @@ export interface ServerFacts extends Row {
   /** Such as 150008. */
   version_number: number;
   encrypted: boolean;
+  /** Such as `UTF8`. */
+  encoding: string;
   superuser: boolean;
+  /** Whether users without rights may connect to this database, and how many there are. */
+  open_to_others: boolean;
+  others: number;
   may_create: boolean;
   max_connections: number;
   synchronous_standby_names: string;
@@ -44,6 +49,9 @@ export interface ServerFacts extends Row {
 const FACTS = `SELECT split_part(current_setting('server_version'), ' ', 1) AS version,
   current_setting('server_version_num')::int AS version_number,
   coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS encrypted,
+  current_setting('server_encoding') AS encoding,
+  has_database_privilege('public', current_database(), 'CONNECT') AS open_to_others,
+  (SELECT count(*) FROM pg_roles WHERE rolcanlogin AND NOT rolsuper AND rolname <> current_user) AS others,
   (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS superuser,
   coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create,
   current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS max_connections,

@@ -156,6 +156,12 @@ export const stopping = () => new StatementFailure('refused', 'never', storeClos
 /** The connection ended before the statement was sent. */
 export const disconnected = () => failure('refused', 'elsewhere', DOWN, undefined);
 
+/**
+ * The failure of a write whose earlier attempt got no answer: also if the last attempt was refused, that one may have happened.
+ */
+export const unconfirmed = (last: StatementFailure): StatementFailure =>
+  last.outcome === 'refused' ? failure('unknown', last.repeat, UNCONFIRMED, last.error.cause) : last;
+
 export const contended = () => failure('refused', 'never', CONTENDED, undefined).error;
 
 /** Returns what callers get: ServiceErrors as they are. */

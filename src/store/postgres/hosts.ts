@@ -19,8 +19,8 @@ export class Hosts {
   }
 
   /**
-   * Opens a connection to the primary. All callers share one search, which asks the hosts in turn, each for at most the
-   * time of a dial. Rejects with a StatementFailure.
+   * Opens a connection to the primary. All callers share one search, which asks all hosts at once and so takes at most the
+   * time of a dial, however many are silent. Rejects with a StatementFailure.
    */
   async open(): Promise<Connection> {
     const known = this.#primary;
@@ -38,18 +38,29 @@ export class Hosts {
     }
   }
 
+  /** Chooses the first of several primaries in the order of the URL, so that all processes find the same one. */
   async #find(): Promise<DatabaseHost> {
+    const dials = this.#options.address.hosts.map((host) => ({ host, dial: this.#look(host) }));
     const failed: { host: DatabaseHost; failure: StatementFailure }[] = [];
-    for (const host of this.#options.address.hosts) {
-      try {
-        const connection = await Connection.dial(host, this.#options);
-        await connection.end();
+    for (const { host, dial } of dials) {
+      const failure = await dial;
+      if (failure) failed.push({ host, failure });
+      else {
         this.#primary = host;
         return host;
-      } catch (error) {
-        failed.push({ host, failure: error as StatementFailure });
       }
     }
     throw searchFailure(failed);
+  }
+
+  /** Undefined: the host is a primary. Never rejects. */
+  async #look(host: DatabaseHost): Promise<StatementFailure | undefined> {
+    try {
+      const connection = await Connection.dial(host, this.#options);
+      void connection.end();
+      return undefined;
+    } catch (error) {
+      return error as StatementFailure;
+    }
   }
 }

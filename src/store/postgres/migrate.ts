@@ -70,6 +70,8 @@ const STEP_MS = 600_000;
 /** For another process that migrates. */
 const WAIT_MS = 60_000;
 const MARK = 'svc';
+/** Others lack characters that callers may use. A database with another one that holds records already stays in use. */
+const ENCODING = 'UTF8';
 
 interface Facts {
   version: number;
@@ -119,12 +121,14 @@ const LOCK = { name: 'migrate-lock', text: 'SELECT pg_advisory_xact_lock(9, 0)::
 
 /** Version 0: the database has no tables. Throws `conflict` for a database that this program must not use. */
 export async function readFacts(connection: Connection): Promise<Facts> {
-  const [found] = await connection.run<{ mark: string | null; tables: number }>({
+  const [found] = await connection.run<{ mark: string | null; tables: number; encoding: string }>({
     name: 'facts-mark',
     text: `SELECT obj_description(to_regclass('schema_facts'), 'pg_class') AS mark,
-      (SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace) AS tables`,
+      (SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace) AS tables,
+      current_setting('server_encoding') AS encoding`,
   });
   if (found?.mark !== MARK) {
+    if (found?.tables === 0 && found.encoding !== ENCODING) throw otherEncoding(found.encoding);
     if (found?.tables === 0) return { version: 0, works_with: 0 };
     throw new ServiceError('conflict', 'The database contains tables of another program.', {
       remedy: 'Set database.url to a database that only this service uses.',
@@ -141,6 +145,11 @@ export async function readFacts(connection: Connection): Promise<Facts> {
     { remedy: 'Run the program version that migrated it, or a newer one. The database was not changed.' },
   );
 }
+
+const otherEncoding = (encoding: string) =>
+  new ServiceError('conflict', `The database has the encoding ${encoding}; this service needs ${ENCODING}.`, {
+    remedy: 'Create it with `createdb --encoding UTF8 --template template0`, and set database.url to it.',
+  });
 
 /** One transaction. Another process that migrates holds the lock until its end. */
 async function step(connection: Connection, migration: Migration, options: MigrateOptions): Promise<void> {

@@ -139,8 +139,14 @@ export class Signals implements SignalStore {
     for (const kind of SIGNAL_KINDS) this.#wake(kind);
   }
 
+  /** Any user who may connect to the database can send a signal, so one that no listener understands must end nothing. */
   #wake(kind: SignalKind, subject?: string): void {
-    for (const listener of this.#listeners.get(kind) ?? []) listener(subject);
+    for (const listener of this.#listeners.get(kind) ?? [])
+      try {
+        listener(subject);
+      } catch (err) {
+        this.#deps.logger.warn({ err, kind }, 'Ignored a malformed signal; polling finds what it was about.');
+      }
   }
 
   async #each(ms: number, work: () => Promise<void>): Promise<void> {

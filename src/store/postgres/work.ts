@@ -3,7 +3,7 @@
 // before the first one (docs/design/postgres.md#lost-answers).
 import type { Clock, Random } from '../../domain/ports.ts';
 import { type Connection, GRACE_MS, type Row, type Statement } from './connection.ts';
-import { callerError, StatementFailure, unanswered } from './failures.ts';
+import { callerError, StatementFailure, unanswered, unconfirmed } from './failures.ts';
 import type { ConnectionPool } from './pool.ts';
 
 /** No attempt starts later than this after the call, or lasts much longer. */
@@ -58,8 +58,10 @@ export function createWork(deps: WorkDeps): Work {
   };
   const writing = async <R>(statementOf: (isRepeat: boolean) => Statement): Promise<R[]> => {
     try {
-      return await repeating(deps, (connection, isRepeat, ms) =>
-        attempt<R>(connection, statementOf(isRepeat), isRepeat, ms),
+      return await repeating(
+        deps,
+        (connection, isRepeat, ms) => attempt<R>(connection, statementOf(isRepeat), isRepeat, ms),
+        unconfirmed,
       );
     } catch (error) {
       throw callerError(error);
@@ -95,9 +97,11 @@ export function createWork(deps: WorkDeps): Work {
   };
 }
 
+/** `afterUnknown`: the failure in place of the last one, if an earlier attempt got no answer. */
 async function repeating<R>(
   deps: WorkDeps,
   attempt: (connection: Connection, isRepeat: boolean, ms: number) => Promise<R[]>,
+  afterUnknown: (last: StatementFailure) => StatementFailure = (last) => last,
 ): Promise<R[]> {
   const { pool, clock, repeated } = deps;
   const deadline = clock.monotonic() + BUDGET_MS;
@@ -111,7 +115,8 @@ async function repeating<R>(
       if (!(error instanceof StatementFailure)) throw error;
       const mayRepeat = error.repeat !== 'never' || (isRepeat && isOwn(error));
       if (error.repeat === 'now' && error.outcome === 'refused') conflicts++;
-      if (!mayRepeat || conflicts > MOST_CONFLICTS || clock.monotonic() >= deadline) throw error;
+      if (!mayRepeat || conflicts > MOST_CONFLICTS || clock.monotonic() >= deadline)
+        throw isRepeat ? afterUnknown(error) : error;
       repeated?.(error.outcome);
       isRepeat ||= error.outcome === 'unknown';
       if (error.sqlState === '25006') pool.drop();

@@ -41,6 +41,9 @@ describe('the URL of a database', () => {
     'postgres://u:cuckoo@h/d?password=cuckoo',
     'postgres://u:cuckoo%ZZ@h/d',
     'postgres://u:cuckoo@h/d#x',
+    'postgres://u%00database%00x:cuckoo@h/d',
+    'postgres://u:cuckoo%00@h/d',
+    'postgres://u:cuckoo@h/d%00',
     `postgres://u:cuckoo@${Array.from({ length: 17 }, (_, n) => `h${n}`)}/d`,
   ])('refuses %s without quoting it', (url) => {
     let failure: unknown;

@@ -108,7 +108,7 @@ async function encryption(exam: PostgresExam, context: CheckContext): Promise<Fi
 }
 
 async function rights(exam: PostgresExam): Promise<Finding> {
-  const { superuser, may_create } = await exam.facts();
+  const { superuser, may_create, open_to_others, others } = await exam.facts();
   if (!may_create)
     return fail(
       'The user of database.url cannot create tables, so it cannot migrate the schema.',
@@ -119,11 +119,21 @@ async function rights(exam: PostgresExam): Promise<Finding> {
       'The user of database.url is a superuser, so whoever has the URL controls the entire server.',
       'Use a role that only owns this database.',
     );
+  if (open_to_others && others > 0)
+    return warn(
+      `Other users of this PostgreSQL server (${others}) may connect to the database, and hinder the service by locks and notifications.`,
+      'Run REVOKE CONNECT ON DATABASE … FROM PUBLIC as the owner of the database.',
+    );
   return pass('The user may use and migrate the schema, and is not a superuser.');
 }
 
 async function schema(exam: PostgresExam): Promise<Finding> {
-  const { version } = await exam.schema();
+  const [{ version }, { encoding }] = [await exam.schema(), await exam.facts()];
+  if (encoding !== 'UTF8')
+    return fail(
+      `The database has the encoding ${encoding}, which lacks characters that callers may use.`,
+      'Dump it, create one with `createdb --encoding UTF8 --template template0`, restore the dump, and set database.url to it.',
+    );
   if (version === 0) return pass('The database is empty. The first start creates the schema.');
   if (version > SCHEMA_VERSION)
     return pass(`The schema has version ${version}, which also works with this program.`);
