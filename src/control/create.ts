@@ -76,7 +76,7 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
   });
   const rates = new BucketRateLimits({ config, clock, ids });
   const audit = new AuditTrail({ audit: store.audit, clock, logger, redact });
-  const keyRing = new KeyRing({ keys: store.keys, sessions: store.sessions, clock, logger });
+  const keyRing = new KeyRing({ keys: store.keys, sessions: store.sessions, replicas, clock, logger });
   const timekeeper = timekeeperOf(deps, foundation, () => reaper.wake());
   const work = new Background({
     keyRing,

@@ -13,6 +13,8 @@ import {
   keyDigest,
   type PresentedKeys,
 } from '../domain/access.ts';
+import { isKeyText } from '../domain/key-text.ts';
+import { SESSION_PREFIX } from '../schema/session.ts';
 import type { Origin, RateLimiter } from './rate-limit.ts';
 
 /**
@@ -61,6 +63,26 @@ export function authenticator(rules: AccessRules, limiter: RateLimiter, named: N
     else if (presented !== undefined) limiter.proved(origin, presented);
     return identity && proved(identity);
   };
+}
+
+/** Calls `judge`; after the keys were read again, if one of the request may have been made by another server a moment ago. */
+export function withFreshKeys(headers: IncomingHttpHeaders, access: Judged, judge: () => void): void {
+  if (access.named.areShared && mayBeNew(headers, access)) void access.named.refresh().then(judge);
+  else judge();
+}
+
+interface Judged {
+  rules: AccessRules;
+  named: NamedKeys;
+}
+
+function mayBeNew(headers: IncomingHttpHeaders, { rules, named }: Judged): boolean {
+  const keys = keysOf(headers);
+  const hasForm = [keys.api, keys.admin].some(
+    (key) => key !== undefined && (isKeyText(key) || key.startsWith(SESSION_PREFIX)),
+  );
+  if (!hasForm || endOfKeys(keys, named)) return false;
+  return !identify(rules, keys, (digest) => named.find(digest));
 }
 
 /** Why one of these keys, which was valid once, is not any more. */

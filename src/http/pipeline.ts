@@ -15,7 +15,7 @@ import { servesThisMachine } from '../domain/loopback.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { answeredRequest, logAccess } from './access-log.ts';
 import { type Auditor, auditor } from './audit.ts';
-import { authenticator, endOfKeys, keysOf } from './authenticate.ts';
+import { authenticator, endOfKeys, keysOf, withFreshKeys } from './authenticate.ts';
 import { checkBody, hasBody, isEmptyFile, mediaType } from './body/body.ts';
 import { limitsOf } from './body/limits.ts';
 import { type Access, type AuthorizedCaller, authorize } from './caller.ts';
@@ -187,7 +187,8 @@ function alwaysHook(
         return void reply.code(204).headers(origins.preflightHeaders(raw.headers)).send();
       if (raw.headers.upgrade !== undefined) origins.checkUpgrade(raw.headers);
       if (!auth.enabled) origins.checkChange(raw.method, raw.headers);
-      if (namesPort(raw)) return servePort(request, reply, { ...deps, origins, access: current().access });
+      if (namesPort(raw))
+        return servePort(request, reply, { ...deps, origins, access: current().access }, done);
       if (deps.servePortOf?.(request, reply)) return;
       const headers = origins.answerHeaders(raw.headers);
       if (headers) reply.headers(headers);
@@ -202,10 +203,12 @@ function alwaysHook(
 function routeHook(route: Route, { current, config, eventLoop }: FollowDeps): Hook {
   const limit = limitsOf(route, config.current());
   return (request, reply, done) => {
-    const failure = refusalOf(route, request, reply, { access: current().access, limit });
-    const { authorized, address } = request;
-    const line = authorized ? accountOf(authorized.caller).name : `address ${address}`;
-    enter(eventLoop, request, line, () => done(failure));
+    withFreshKeys(request.raw.headers, current().access, () => {
+      const failure = refusalOf(route, request, reply, { access: current().access, limit });
+      const { authorized, address } = request;
+      const line = authorized ? accountOf(authorized.caller).name : `address ${address}`;
+      enter(eventLoop, request, line, () => done(failure));
+    });
   };
 }
 

@@ -92,6 +92,20 @@ describeWith(NEEDS, 'three servers over one database', () => {
     await until('no event waits', async () => (await samples(each[0] as Api, 'svc_outbox_depth'))[''] === 0);
   });
 
+  it('ignore notifications that other users of the database make up', async () => {
+    const name = new URL(server.env.SVC_DATABASE_URL ?? '').pathname.slice(1);
+    const kinds = ['ticket', 'freed', 'demand', 'quota', 'templates', 'secrets', 'roles', 'events', 'x'];
+    const words = kinds.flatMap((kind) => [`${kind} {`, `${kind} null`, `${kind} []`, `${kind} {}`]);
+    for (const word of words)
+      await administer(await sharedPostgres(), `SELECT pg_notify('svc_signals', '${word}')`, name);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    for (const client of each) {
+      expect((await client.call('GET', '/live')).status).toBe(200);
+      const { id } = await client.spawn();
+      await client.destroy(id);
+    }
+  });
+
   it('go on when one is killed, and take its roles', async () => {
     const { id } = await api(server.url).spawn();
     await server.replicas?.[0]?.end('SIGKILL');
@@ -105,6 +119,39 @@ describeWith(NEEDS, 'three servers over one database', () => {
     for (let n = 0; n < 6; n++)
       expect((await api(server.url).call('GET', `/sandboxes/${id}`)).status).toBe(200);
     await api(server.url).destroy(id);
+  });
+});
+
+describeWith(NEEDS, 'keys and logins at three servers', () => {
+  it('work at every server as soon as one of them has made them', async () => {
+    const auth = {
+      SVC_AUTH_ENABLED: 'true',
+      SVC_AUTH_API_KEY: 'api-key-0123456789abcdef0123456789abcdef',
+      SVC_AUTH_ADMIN_API_KEY: 'admin-key-0123456789abcdef0123456789abcdef',
+    };
+    const server = await startServer({ database, env: { ...env, ...auth } });
+    onTestFinished(async () => {
+      await server.stop();
+      removeHome(server.home);
+    });
+    const urls = (server.replicas ?? []).map(({ url }) => url);
+    const at = (url: string | undefined, key: string) => api(url ?? '', { 'x-api-key': key });
+    const [first, ...others] = urls;
+    const admin = at(first, auth.SVC_AUTH_ADMIN_API_KEY);
+    for (let n = 0; n < 5; n++) {
+      const name = `key-of-round-${n}`;
+      const { secret } = (await admin.call<{ secret: string }>('POST', '/admin/keys', { name })).body;
+      for (const url of others) expect((await at(url, secret).call('GET', '/sandboxes')).status).toBe(200);
+      const { token, id } = (await admin.call<{ token: string; id: string }>('POST', '/sessions', {})).body;
+      for (const url of others)
+        expect((await at(url, token).call('GET', '/sessions/current')).body).toMatchObject({
+          session: { id },
+        });
+      const end = at(others[0], auth.SVC_AUTH_ADMIN_API_KEY).call('DELETE', `/admin/sessions/${id}`);
+      expect((await end).status).toBeLessThan(300);
+    }
+    const unknown = at(others[0], `svc_${'x'.repeat(49)}`);
+    expect((await unknown.call('GET', '/sandboxes')).status).toBe(401);
   });
 });
 

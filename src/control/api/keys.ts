@@ -23,10 +23,14 @@ export interface Keys {
 }
 
 /**
- * Named keys as they are found without waiting. Changes that another process makes show within 2 s, those of this one at
- * once.
+ * Named keys as they are found without waiting. Changes that another process makes show within 2 s, or after `refresh`, those of
+ * this one at once.
  */
 export interface NamedKeys {
+  /** Whether other processes make keys, too. */
+  readonly areShared: boolean;
+  /** Resolves when what other processes made before the call is known, or cannot be read. Reads ten times a second at most. */
+  refresh(): Promise<void>;
   /** Grows when a key may have ended or changed: what was proved before has to be proved again. */
   readonly version: number;
   /** The key that is valid now and has a text with this SHA-256 digest. */

@@ -1,19 +1,24 @@
 // All named keys and sessions in memory, so that a request finds its key without waiting. The counter of changes in the database is read
-// every second: a change by another process holds within 2 s. Ends that come by time are noticed at the same pace here, and
-// exactly by `find`.
+// every second: a change by another process holds within 2 s. A request whose key is unknown has it read again first, so that a key
+// that another process has just made works at once. Ends that come by time are noticed at the same pace here, and exactly by `find`.
 import type { NamedKey } from '../../domain/access.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import { orAfter } from '../../domain/timeout.ts';
 import type { KeyScope } from '../../schema/key.ts';
 import type { KeyRecord, KeyStore } from '../../store/seam/keys.ts';
 import type { SessionRecord, SessionStore } from '../../store/seam/sessions.ts';
 import type { KeyEnd, NamedKeys } from '../api/keys.ts';
 
 const EVERY_MS = 1000;
+/** The shortest pause between readings for unknown keys, and the longest time that a request waits for one. */
+const [REFRESH_PAUSE_MS, REFRESH_MS] = [100, 2000];
 const USES_EVERY_MS = 60_000;
 
 export interface KeyRingDeps {
   keys: Pick<KeyStore, 'all' | 'changes' | 'used'>;
   sessions: Pick<SessionStore, 'all'>;
+  /** Whether other processes share the store. */
+  replicas: { readonly areSeveral: boolean };
   clock: Clock;
   logger: Logger;
 }
@@ -46,6 +51,8 @@ export class KeyRing implements NamedKeys {
   #failed = false;
   #timer: Timer | undefined;
   #work: Promise<void> = Promise.resolve();
+  #refresh: Promise<void> | undefined;
+  #checkedAt = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
   constructor(deps: KeyRingDeps) {
@@ -64,6 +71,15 @@ export class KeyRing implements NamedKeys {
   endOf(digest: Buffer): KeyEnd | undefined {
     const entry = this.#entries.get(digest.toString('hex'));
     return entry && this.#endOf(entry);
+  }
+
+  get areShared(): boolean {
+    return this.#deps.replicas.areSeveral;
+  }
+
+  refresh(): Promise<void> {
+    this.#refresh ??= this.#checkSoon();
+    return orAfter(this.#deps.clock, REFRESH_MS, this.#refresh, () => {});
   }
 
   isOver({ until }: NamedKey): boolean {
@@ -169,12 +185,25 @@ export class KeyRing implements NamedKeys {
   #next(): void {
     if (this.#stopped) return;
     this.#timer = this.#deps.clock.after(EVERY_MS, () => {
-      this.#work = this.#check().finally(() => this.#next());
+      this.#work = this.#work.then(() => this.#check()).finally(() => this.#next());
     });
+  }
+
+  /** Callers that come before its reading begins share it; later ones need the next. Never rejects. */
+  async #checkSoon(): Promise<void> {
+    const { clock } = this.#deps;
+    const pauseMs = this.#checkedAt + REFRESH_PAUSE_MS - clock.monotonic();
+    if (pauseMs > 0) await clock.sleep(pauseMs);
+    this.#work = this.#work.then(() => {
+      this.#refresh = undefined;
+      return this.#stopped ? undefined : this.#check();
+    });
+    await this.#work;
   }
 
   async #check(): Promise<void> {
     const { keys, sessions, clock, logger } = this.#deps;
+    this.#checkedAt = clock.monotonic();
     try {
       this.#recent.length = 0;
       this.#recentSessions.clear();

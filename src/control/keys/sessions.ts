@@ -72,7 +72,7 @@ export function sessionViews(deps: SessionsDeps): Sessions {
     end: async (caller) => end(known(caller)),
     list: () => live().sort(byNewest).map(viewOf),
     revoke: async (id) => {
-      const session = live().find((one) => one.id === id);
+      const session = await refreshing(ring, () => live().find((one) => one.id === id));
       if (!session) throw unknownSession();
       return end(session);
     },
@@ -82,6 +82,12 @@ export function sessionViews(deps: SessionsDeps): Sessions {
       return { label, label_colour, authentication: auth.enabled, enforce_owner: auth.enforce_owner };
     },
   };
+}
+
+/** What `find` returns, if need be after a look at what other servers have opened a moment ago. */
+async function refreshing<T>(ring: KeyRing, find: () => T | undefined): Promise<T | undefined> {
+  if (ring.areShared && !find()) await ring.refresh();
+  return find();
 }
 
 async function ended({ sessions, ring }: SessionsDeps, session: SessionRecord): Promise<Session> {

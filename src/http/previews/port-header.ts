@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../domain/errors.ts';
 import { PORT_HEADER, readPortHeader } from '../../domain/preview.ts';
+import { withFreshKeys } from '../authenticate.ts';
 import { type Access, authorize } from '../caller.ts';
 import type { Cors } from '../headers/cors.ts';
 import type { PreviewGateway } from './gateway.ts';
@@ -19,8 +20,23 @@ interface PortDeps {
   previews: PreviewGateway;
 }
 
-/** Answers the request past the router. Throws what `authorize` throws, and `bad_request` for a malformed header. */
-export function servePort(request: FastifyRequest, reply: FastifyReply, deps: PortDeps): void {
+/** Answers the request past the router. Calls `refused` with what `authorize` throws, and `bad_request` for a malformed header. */
+export function servePort(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: PortDeps,
+  refused: (error: Error) => void,
+): void {
+  withFreshKeys(request.raw.headers, deps.access, () => {
+    try {
+      serve(request, reply, deps);
+    } catch (error) {
+      refused(error as Error);
+    }
+  });
+}
+
+function serve(request: FastifyRequest, reply: FastifyReply, deps: PortDeps): void {
   const { raw, id: requestId, address } = request;
   const { headers, socket: connection } = raw;
   deps.origins.checkUpgrade(headers);

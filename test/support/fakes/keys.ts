@@ -17,7 +17,13 @@ type Note = (method: string, caller: Caller | undefined, ...args: unknown[]) => 
 export function fakeKeys(note: Note, clock: Clock): Pick<ControlPlane, 'keys' | 'namedKeys' | 'sessions'> {
   const keys = memoryKeys();
   const sessions = memorySessions(keys.changed);
-  const ring = new KeyRing({ keys, sessions, clock, logger: silentLogger });
+  const ring = new KeyRing({
+    keys,
+    sessions,
+    replicas: { areSeveral: false },
+    clock,
+    logger: silentLogger,
+  });
   const views = keyViews({ keys, ring, ids: fakeIds(), random: realRandom(), clock });
   const shared = { sessions, ring, clock, ids: fakeIds(), random: realRandom() };
   const logins = sessionViews({

@@ -1,5 +1,5 @@
 // Named keys: made, shown, rotated, revoked, and found by their text for exactly as long as they are valid.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { KeyRing } from '../../../../src/control/keys/key-ring.ts';
 import { keyDigest } from '../../../../src/domain/access.ts';
 import { fakeDeps } from '../../../support/fakes/ports.ts';
@@ -143,12 +143,13 @@ describe('revocation', () => {
 });
 
 describe('the ring', () => {
-  const ring = async () => {
+  const ring = async (areSeveral = true) => {
     const deps = fakeDeps();
     const store = memoryKeys();
     const made = new KeyRing({
       keys: store,
       sessions: memorySessions(store.changed),
+      replicas: { areSeveral },
       clock: deps.clock,
       logger: deps.logger,
     });
@@ -177,6 +178,34 @@ describe('the ring', () => {
     expect(keys.version).toBeGreaterThan(version);
     await deps.clock.advance(10_000);
     expect(ended).toBe(1);
+  });
+
+  it('knows what another process made when it is asked, and reads ten times a second at most', async () => {
+    const { deps, store, ring: keys } = await ring();
+    const changes = vi.spyOn(store, 'changes');
+    await deps.clock.advance(500);
+    const key = keyRecord({ hash });
+    await store.create(key, BOUNDS);
+    await keys.refresh();
+    expect(keys.find(digest)).toMatchObject({ id: key.id });
+    expect(changes).toHaveBeenCalledTimes(1);
+    // Whatever is made while a reading runs is in the next one.
+    const many = Array.from({ length: 50 }, () => keys.refresh());
+    const other = keyRecord({ id: 'key-other0000000', name: 'other', hash: 'cd'.repeat(32) });
+    await store.create(other, BOUNDS);
+    await deps.clock.advance(100);
+    await Promise.all(many);
+    expect(keys.find(Buffer.from(other.hash, 'hex'))).toMatchObject({ id: other.id });
+    expect(changes).toHaveBeenCalledTimes(2);
+  });
+
+  it('gives up a reading that the store does not answer', async () => {
+    const { deps, store, ring: keys } = await ring();
+    await deps.clock.advance(500);
+    vi.spyOn(store, 'changes').mockReturnValue(new Promise(() => {}));
+    const refreshed = keys.refresh();
+    await deps.clock.advance(2000);
+    await refreshed;
   });
 
   it('calls its listeners when a key expires', async () => {
