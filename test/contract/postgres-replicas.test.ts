@@ -189,6 +189,13 @@ describeWith(['postgres'], 'stores over one database', () => {
     expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
   });
 
+  it('show what another process committed before the reading began, and has not numbered', async () => {
+    const { newest } = await stores[0]!.events.bounds();
+    const draft = { eid: 'of-another', type: 'exec.started', timestamp: stamp(), is_last: false };
+    await administer(server, `SELECT svc_tell_17('${JSON.stringify([draft])}')`, database);
+    expect((await stores[1]!.events.bounds()).newest).toBe(newest + 1);
+  });
+
   it('drop what another one buffered about a sandbox until after its end', async () => {
     const [one, other] = stores as [Store, Store, Store];
     const row = sandboxRecord();

@@ -67,8 +67,9 @@ export class Credentials {
     this.#listeners.add(listener);
   }
 
-  /** Lists all of them, sorted by name. */
+  /** Lists all of them as the store has them now, sorted by name. */
   async list(): Promise<KnownCredential[]> {
+    this.#known = undefined;
     return [...(await this.#all()).values()];
   }
 
@@ -116,7 +117,7 @@ export class Credentials {
     const { credentials } = policy;
     if (credentials === undefined || credentials.length === 0) return policy;
     refuseTwice(credentials);
-    const known = await this.#all();
+    const known = await (user ? this.#allFor(user.owner_id, credentials) : this.#all());
     const stored: PolicyCredential[] = [];
     for (const each of credentials) {
       if (typeof each === 'string') {
@@ -140,7 +141,7 @@ export class Credentials {
    */
   async wish(wish: Wish, owner_id: string | undefined): Promise<{ wish: Wish; env: Record<string, string> }> {
     const { template, spawn } = wish;
-    const known = await this.#all();
+    const known = await this.#allFor(owner_id, template?.credentials);
     for (const each of template?.credentials ?? [])
       if (typeof each === 'string') requireServed(known.get(each), each, owner_id);
     const sealed = spawn && (await this.sealed(spawn, { owner_id }));
@@ -200,6 +201,14 @@ export class Credentials {
     return reading;
   }
 
+  /** Reads again for one that does not serve the owner: another server may have stored it so a moment ago. */
+  async #allFor(owner: string | undefined, used: EgressPolicy['credentials'] = []) {
+    const known = await this.#all();
+    const isServed = (name: string) => serves(known.get(name), owner);
+    if (used.some((each) => typeof each === 'string' && !isServed(each))) this.#known = undefined;
+    return this.#all();
+  }
+
   async #read(): Promise<ReadonlyMap<string, KnownCredential>> {
     const records = await this.#deps.secrets.list('credential');
     const known = await Promise.all(records.map((record) => this.#opened(record)));
@@ -230,13 +239,8 @@ export class Credentials {
 
   readonly #now = () => new Date(this.#deps.clock.now()).toISOString();
 
-  async #opened({
-    name: stored,
-    facts,
-    sealed,
-    created_at,
-    updated_at,
-  }: SecretRecord): Promise<KnownCredential> {
+  async #opened(record: SecretRecord): Promise<KnownCredential> {
+    const { name: stored, facts, sealed, created_at, updated_at } = record;
     const name = stored.slice(PREFIX.length);
     const source = 'stored' as const;
     const known = { name, facts: facts as unknown as CredentialFacts, source, created_at, updated_at };
@@ -265,13 +269,14 @@ function stored(
   return egressCredential(known.name, known.facts, known.value);
 }
 
-function serves({ facts: { owners = [] } }: KnownCredential, owner_id: string | undefined): boolean {
+function serves(known: KnownCredential | undefined, owner_id: string | undefined): boolean {
+  const owners = known?.facts.owners ?? [];
   return owners.includes(EVERYBODY) || (owner_id !== undefined && owners.includes(owner_id));
 }
 
 /** One answer for both: names of others' credentials are not shown. */
 function requireServed(known: KnownCredential | undefined, name: string, owner_id: string | undefined): void {
-  if (known && serves(known, owner_id)) return;
+  if (serves(known, owner_id)) return;
   throw new ServiceError('bad_request', `There is no credential ${name} for this owner.`, {
     remedy: 'Ask an administrator to set it with this owner in owners.',
   });

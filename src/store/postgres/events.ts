@@ -31,7 +31,7 @@ export interface EventsDeps {
   numbering: Numbering;
 }
 
-/** Reads wait for the numbering of what this process committed before. */
+/** Reads wait for the numbering of what this process committed before, `bounds` also for that of all others. */
 export function eventStore({ work, ids, numbering }: EventsDeps): EventStore {
   return {
     append: async (drafts) => {
@@ -44,7 +44,7 @@ export function eventStore({ work, ids, numbering }: EventsDeps): EventStore {
       return (await work.read<EventRow>({ ...SINCE, values: [after, limit] })).map(fromEventRow);
     },
     bounds: async (owner) => {
-      await numbering.settled();
+      await numbering.complete();
       return (
         await work.read<EventBounds & Record<string, unknown>>({ ...BOUNDS, values: [owner ?? null] })
       )[0]!;

@@ -58,9 +58,14 @@ export class Numbering {
     await this.settled().catch(() => undefined);
   }
 
-  /** Resolves when everything that was committed before this call has its id. Rejects with a ServiceError. */
+  /** Resolves when everything that this process committed before this call has its id. Rejects with a ServiceError. */
   async settled(): Promise<void> {
     if (this.#running) await this.#after();
+  }
+
+  /** Resolves when everything that any process committed before this call has its id. Rejects with a ServiceError. */
+  complete(): Promise<void> {
+    return this.#after();
   }
 
   #after(): Promise<void> {
