@@ -26,7 +26,7 @@ function lintedQuickly() {
 
 function isClient() {
   const areWords = /^[a-z]+$/.test(topic) && /^[a-z-]+$/.test(command);
-  return areWords && existsSync(manifestOf()) && !rest.includes('--local');
+  return areWords && existsSync(manifestOf()) && !rest.includes('--local') && process.env.DEBUG === undefined;
 }
 
 /** What oclif knows about one command of the client. */

@@ -18,7 +18,27 @@ const REPLACED = {
   ],
 };
 
-const UNDICI_H2 = "const connectH2 = require('./client-h2.js')";
+/** No request of ours uses HTTP/2. */
+const UNDICI = {
+  'dispatcher/client.js': [
+    [
+      "const connectH2 = require('./client-h2.js')",
+      "const connectH2 = (...rest) => require('./client-h2.js')(...rest)",
+    ],
+  ],
+};
+
+/** What undici asks the HTTP of Node for: one number and one class. Reading that takes a twelfth of a short command's time. */
+const UNDICI_OF_COMMANDS = {
+  'dispatcher/client.js': [
+    ...UNDICI['dispatcher/client.js'],
+    ["const http = require('node:http')", 'const http = { maxHeaderSize: 16384 }'],
+  ],
+  'core/util.js': [
+    ["const { IncomingMessage } = require('node:http')", ''],
+    ['.constructor === IncomingMessage', ".constructor.name === 'IncomingMessage'"],
+  ],
+};
 
 /** A plugin for esbuild. In a CommonJS bundle `importModule` comes from bin/bundle.js. */
 export const lazyRequires = {
@@ -29,25 +49,29 @@ export const lazyRequires = {
       const text = lazily(shortened(path, readFileSync(path, 'utf8')));
       return { contents: isModule ? text : text.replace(/\bimport\((?!\))/g, 'importModule('), loader: 'js' };
     });
-    // No request of ours uses HTTP/2.
-    build.onLoad({ filter: /\/node_modules\/undici\/lib\/dispatcher\/client\.js$/ }, ({ path }) => {
-      const text = readFileSync(path, 'utf8');
-      if (!text.includes(UNDICI_H2))
-        throw new Error(`${path} differs from the form that scripts/lazy-requires.js supports.`);
-      const contents = text.replace(
-        UNDICI_H2,
-        "const connectH2 = (...rest) => require('./client-h2.js')(...rest)",
-      );
-      return { contents, loader: 'js' };
-    });
+    build.onLoad(
+      { filter: /\/node_modules\/undici\/lib\/(?:dispatcher\/client|core\/util)\.js$/ },
+      ({ path }) => {
+        const known = Object.entries(isModule ? UNDICI : UNDICI_OF_COMMANDS);
+        const [, changes] = known.find(([end]) => path.endsWith(end)) ?? ['', []];
+        return { contents: replacedIn(path, readFileSync(path, 'utf8'), changes), loader: 'js' };
+      },
+    );
   },
 };
 
 function shortened(path, text) {
-  const [, [long, short]] = Object.entries(REPLACED).find(([end]) => path.endsWith(end)) ?? ['', ['', '']];
-  if (!text.includes(long))
-    throw new Error(`${path} differs from the form that scripts/lazy-requires.js supports.`);
-  return text.replace(long, short);
+  const [, change] = Object.entries(REPLACED).find(([end]) => path.endsWith(end)) ?? [];
+  return replacedIn(path, text, change ? [change] : []);
+}
+
+function replacedIn(path, text, changes) {
+  return changes.reduce((all, [long, short]) => {
+    const replaced = all.replace(long, short);
+    if (replaced === all)
+      throw new Error(`${path} differs from the form that scripts/lazy-requires.js supports.`);
+    return replaced;
+  }, text);
 }
 
 function lazily(text) {
