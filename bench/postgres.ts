@@ -67,7 +67,19 @@ export async function withPostgres<T>(home: string, work: (pair: PostgresPair) =
     const passwordFile = join(folder, 'password');
     writeFileSync(passwordFile, password);
     const data = join(folder, 'primary');
-    run('initdb', '-D', data, '-U', USER, `--pwfile=${passwordFile}`, '-A', 'scram-sha-256', '--locale=C');
+    run(
+      'initdb',
+      '-D',
+      data,
+      '-U',
+      USER,
+      `--pwfile=${passwordFile}`,
+      '-A',
+      'scram-sha-256',
+      '-E',
+      'UTF8',
+      '--locale=C',
+    );
     const port = await start('primary', ['max_connections=200']);
     const source = ['-h', '127.0.0.1', '-p', String(port), '-U', USER];
     run('pg_basebackup', '-D', join(folder, 'standby'), '-R', '-X', 'stream', '-c', 'fast', ...source);

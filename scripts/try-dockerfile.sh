@@ -103,7 +103,7 @@ cd /var/lib/postgresql/data
 if [ ! -e PG_VERSION ]; then
   chown postgres .
   install -m 0600 -o postgres "$POSTGRES_PASSWORD_FILE" /tmp/password
-  setpriv --reuid postgres --regid postgres --init-groups initdb -D . -U "$POSTGRES_USER" --pwfile /tmp/password -A scram-sha-256 >/dev/null
+  setpriv --reuid postgres --regid postgres --init-groups initdb -D . -U "$POSTGRES_USER" --pwfile /tmp/password -A scram-sha-256 -E UTF8 >/dev/null
   echo 'host all all all scram-sha-256' >>pg_hba.conf
   echo "CREATE DATABASE $POSTGRES_DB" | setpriv --reuid postgres --regid postgres --init-groups postgres --single -D . postgres
 fi
