@@ -9,6 +9,7 @@ import { IMAGE } from './engine.ts';
 import { containerCopyPairs, engineClient } from './folder-copies.ts';
 import type { Group } from './group.ts';
 import { ownEngine } from './needs.ts';
+import { costPairs } from './prewarm-cost.ts';
 import { llmSandbox, llmSandboxPair, typedPairs } from './typed-commands.ts';
 
 const container: Group = {
@@ -29,12 +30,12 @@ const container: Group = {
 const plain: Group = {
   about: 'containers that are ready without a template',
   need: ownEngine,
-  ids: ['P26-plain', 'P26-burst'],
+  ids: ['P26-plain', 'P26-burst', 'P26-processor', 'P26-memory'],
   run: (root, measure) =>
     withContainers(
       root,
       async (world) => {
-        for (const pair of await plainPairs(world)) await measure(pair);
+        for (const pair of [...(await plainPairs(world)), ...costPairs(world)]) await measure(pair);
       },
       { SVC_PREWARM_AUTO: 'true' },
     ),

@@ -82,7 +82,7 @@ export async function plainPairs(world: ContainerWorld): Promise<Pair[]> {
 }
 
 /** As many are ready as are wanted. */
-async function untilSettled(world: ContainerWorld): Promise<void> {
+export async function untilSettled(world: ContainerWorld): Promise<void> {
   const { wanted } = (await world.client.system.metrics()).prewarm;
   await untilReady(world, wanted);
 }

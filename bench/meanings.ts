@@ -37,6 +37,10 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
     text: 'Spawn and first output of a container without a template, when its shape was spawned lately.',
   },
   'P26-burst': { text: 'The same for ten at once, of which eight are ready.' },
+  'P26-processor': {
+    text: 'What keeping containers ready costs in processor time, in an hour as in each spawn of it.',
+  },
+  'P26-memory': { text: 'What a container that is ready costs in memory.' },
   'P20-bwrap': {
     text: 'A one-off command in a fresh userspace sandbox (bubblewrap).',
     miss: 'bubblewrap alone took 24 ms on this machine in an earlier run, when ours took 21, and takes 8 now, when ours takes 15 to 18: why it is faster was not found. A command in a sandbox that runs takes 3.6 ms of ours (P21-bwrap), the rest is the spawn.',

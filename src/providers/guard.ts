@@ -93,7 +93,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
 }
 
 function imageCalls(provider: Provider, make: Make, name: string) {
-  const { presentImages, readyImage, imageState, imageId } = provider;
+  const { presentImages, readyImage, imageState, imageId, hasCurrentImage } = provider;
   return {
     ...(presentImages && { presentImages: (signal) => make('list images', signal, presentImages) }),
     // It has a limit of its own, and bounds what runs at once.
@@ -108,6 +108,9 @@ function imageCalls(provider: Provider, make: Make, name: string) {
     }),
     ...(imageId && {
       imageId: (spec, signal) => make('list images', signal, (inner) => imageId(spec, inner)),
+    }),
+    ...(hasCurrentImage && {
+      hasCurrentImage: (ref, signal) => make('inspect', signal, (inner) => hasCurrentImage(ref, inner)),
     }),
   } satisfies Partial<Provider>;
 }

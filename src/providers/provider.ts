@@ -173,6 +173,11 @@ export interface Provider {
    * stand for a new one; undefined: nothing is there. Never pulls.
    */
   imageId?(spec: ImageSpec, signal: AbortSignal): Promise<string | undefined>;
+  /**
+   * Only of other workers, which know their images: whether a start of the same image would run what this sandbox runs; undefined
+   * where the worker does not tell.
+   */
+  hasCurrentImage?(ref: RuntimeRef, signal: AbortSignal): Promise<boolean | undefined>;
   /** Never throws; settles when `signal` aborts. */
   probe(signal: AbortSignal): Promise<ProbeReport>;
   /**

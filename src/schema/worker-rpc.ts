@@ -115,11 +115,20 @@ export const RpcRuntimeParams = Type.Object({
 });
 export type RpcRuntimeParams = Static<typeof RpcRuntimeParams>;
 
-/** `gone` is an answer, not an error. */
+export const RpcStatusParams = Type.Object({
+  ...RpcRuntimeParams.properties,
+  image: Type.Optional(
+    Type.Boolean({ description: 'Also tell whether a start of the same image would run what this runs.' }),
+  ),
+});
+export type RpcStatusParams = Static<typeof RpcStatusParams>;
+
+/** `gone` is an answer, not an error. Workers of earlier versions do not tell `image_is_current`. */
 export const RpcStatusResult = Type.Object({
   sandbox_id: Type.String(),
   state: Type.Enum(['running', 'stopped', 'gone']),
   provider,
+  image_is_current: Type.Optional(Type.Boolean()),
 });
 export type RpcStatusResult = Static<typeof RpcStatusResult>;
 

@@ -1,8 +1,14 @@
 // Ends sandboxes of this worker: on request, when a lease or lifetime is over, or when a start failed.
 import { ServiceError } from '../domain/errors.ts';
 import { orAfter } from '../domain/timeout.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { Lease } from '../schema/lease.ts';
-import type { RpcDestroyResult, RpcRuntimeParams, RpcStatusResult } from '../schema/worker-rpc.ts';
+import type {
+  RpcDestroyResult,
+  RpcRuntimeParams,
+  RpcStatusParams,
+  RpcStatusResult,
+} from '../schema/worker-rpc.ts';
 import { unaborted, type WorkerParts, type WorkerRuntime } from './worker-parts.ts';
 import type { WorkerSandbox } from './worker-sandboxes.ts';
 
@@ -98,7 +104,7 @@ export function requireSame({ record }: WorkerSandbox, { runtime_id, provider }:
  */
 export async function sandboxStatus(
   { sandboxes: held, providers }: WorkerParts,
-  params: RpcRuntimeParams,
+  params: RpcStatusParams,
   signal: AbortSignal,
 ): Promise<RpcStatusResult> {
   const { sandbox_id } = params;
@@ -107,5 +113,17 @@ export async function sandboxStatus(
   if (known) requireSame(known, params);
   const lives = known !== undefined && known.record.state === 'running';
   const state = lives ? await provider.inspect(refOf(known.record), signal) : 'gone';
-  return { sandbox_id, state, provider: provider.kind };
+  const image =
+    known && params.image ? { image_is_current: await hasCurrentImage(known, provider, signal) } : {};
+  return { sandbox_id, state, provider: provider.kind, ...image };
+}
+
+/** False where nobody knows any more what the image was when the sandbox started. */
+async function hasCurrentImage(
+  { startedFrom }: WorkerSandbox,
+  provider: Provider,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!provider.imageId) return true;
+  return startedFrom !== undefined && (await provider.imageId(startedFrom.spec, signal)) === startedFrom.id;
 }

@@ -11,6 +11,7 @@ import {
   RpcRequest,
   RpcRuntimeParams,
   RpcSpawnParams,
+  RpcStatusParams,
   RpcUsageParams,
 } from '../schema/worker-rpc.ts';
 import { otherWorker } from './credential.ts';
@@ -65,8 +66,8 @@ const RPC: Record<RpcMethod, Method> = {
     run: (parts, { params, lease }) => spawnSandbox(parts, params as RpcSpawnParams, required(lease)),
   },
   'worker.status': {
-    fault: checkedParams(RpcRuntimeParams),
-    run: (parts, { params }, signal) => sandboxStatus(parts, params as RpcRuntimeParams, signal),
+    fault: checkedParams(RpcStatusParams),
+    run: (parts, { params }, signal) => sandboxStatus(parts, params as RpcStatusParams, signal),
   },
   'worker.destroy': {
     fault: checkedParams(RpcRuntimeParams),

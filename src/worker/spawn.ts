@@ -85,6 +85,9 @@ async function start(parts: WorkerParts, { params, lease, provider, terms }: Sta
   const error = () => new ServiceError('unavailable', 'The lease expired before the sandbox ran.');
   try {
     await withTimeout({ clock, ms, error, signal: abort.signal }, async (signal) => {
+      // Before the start: if the name leads to another image meanwhile, the sandbox counts as one of the earlier.
+      const imageId = await provider.imageId?.({ image }, signal).catch(() => undefined);
+      if (imageId !== undefined) own.startedFrom = { spec: { image }, id: imageId };
       const made = plain(await provider.create(spec, signal));
       // From here on an end knows the runtime.
       sandboxes.assume(id, { made });

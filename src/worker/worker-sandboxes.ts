@@ -2,6 +2,7 @@
 // neither ends a sandbox nor extends it. `lock` serializes the changes of each sandbox.
 import { KeyedLock } from '../domain/keyed-lock.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { ImageSpec } from '../providers/provider.ts';
 import type { Reading } from '../providers/reading.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { WorkerJournal, WorkerSandboxRecord } from '../store/seam/worker-journal.ts';
@@ -18,6 +19,8 @@ export interface WorkerSandbox {
   renewedAt: number;
   /** What it had used right before its end; only in memory. */
   lastReading?: Reading;
+  /** Its image, and what that was when it started; only in memory. */
+  startedFrom?: { spec: Pick<ImageSpec, 'image'>; id: string };
   /** Aborts the start in progress. */
   abort?: AbortController;
 }

@@ -1,6 +1,5 @@
 // Sockets into containers beside the engine's streams: that sessions use them, that nothing is gained by them from inside, and that
 // sandboxes work where they are not to be had.
-import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -13,10 +12,18 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Provider } from '../../src/providers/provider.ts';
-import { type RecordingLogger, recordingLogger } from '../support/fakes/ports.ts';
-import { type ContainerHome, containerHome, containerSpec } from '../support/hosts/container.ts';
-import { type Engine, IMAGES, startEngine } from '../support/hosts/engine.ts';
+import { recordingLogger } from '../support/fakes/ports.ts';
+import { containerSpec } from '../support/hosts/container.ts';
+import { type Engine, IMAGES } from '../support/hosts/engine.ts';
+import {
+  LINKED,
+  type LinkWorld,
+  linksOf,
+  mountsOf,
+  OFF,
+  said,
+  worldOf,
+} from '../support/hosts/linked-containers.ts';
 import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
 import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
@@ -24,8 +31,6 @@ import { type TarPart, tarArchive } from '../support/tar.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
-const LINKED = 'The agent has connected to a socket of this server.';
-const OFF = / Sandboxes are reached through the engine; trying again in 10 minutes\.$/;
 const IMAGE_OFF = / Sandboxes of this image are reached through the engine; trying again in 10 minutes\.$/;
 
 /** Tries all that root inside could do with the folder; prints what came of it, and all bytes that a socket gave it. */
@@ -73,39 +78,12 @@ for one in held:
 print('reached', times > 0, 'got', len(got))
 `;
 
-interface World {
-  place: ContainerHome;
-  provider: Provider;
-  logger: RecordingLogger;
-}
-
-function worldOf(engine: SharedEngine, config: Parameters<ContainerHome['provider']>[0] = {}): World {
-  const place = containerHome(engine.socket);
-  const logger = recordingLogger();
-  return { place, logger, provider: place.provider({ link: 'auto', ...config }, place.instance, logger) };
-}
-
-const linksOf = ({ place }: World) =>
-  join('/run/svc', place.instance.id.replaceAll('-', '').slice(0, 12), 'links');
-const said = ({ logger }: World, what: string | RegExp) =>
-  logger.lines.filter(({ message }) => (typeof what === 'string' ? message === what : what.test(message)))
-    .length;
-
-async function mountsOf(engine: Pick<Engine, 'api'>, id: string): Promise<string[]> {
-  const [{ Id = '' } = {}] = await engine.api.containers(`svc.id=${id}`);
-  const { body } = await engine.api.call<{ Mounts: { Destination: string }[] }>(
-    'GET',
-    `/containers/${Id}/json`,
-  );
-  return body.Mounts.map(({ Destination }) => Destination);
-}
-
 for (const runtime of ['runc', 'runsc-link'] as const)
   describeWith(['root', 'docker', runtime === 'runc' ? 'docker' : 'runsc'], `a link into ${runtime}`, () => {
     const id = freshId();
     let engine: SharedEngine;
-    let world: World;
-    let next: World;
+    let world: LinkWorld;
+    let next: LinkWorld;
     const ref = { id, epoch: 1 };
 
     beforeAll(async () => {
@@ -119,6 +97,7 @@ for (const runtime of ['runc', 'runsc-link'] as const)
       expect(readdirSync(linksOf(world))).toEqual([]);
       await world.provider.close();
       await next?.provider.close();
+      expect(existsSync(join(linksOf(world), '..'))).toBe(false);
     });
 
     it('carries the first session, and leaves an empty folder that only the server reaches', async () => {
@@ -193,7 +172,7 @@ describeWith(['root', 'docker', 'runsc'], 'where no link can be had', () => {
   }, 120_000);
 
   /** Spawns a sandbox, uses it and destroys it; the mounts that it had. */
-  async function used({ provider }: World, api: Pick<Engine, 'api'> = engine): Promise<string[]> {
+  async function used({ provider }: LinkWorld, api: Pick<Engine, 'api'> = engine): Promise<string[]> {
     const id = freshId();
     await provider.create(spec(id), soon());
     const io = await provider.attach({ id, epoch: 1 }, soon());
@@ -276,43 +255,6 @@ describeWith(['root', 'docker', 'runsc'], 'where no link can be had', () => {
     await world.provider.list(soon());
     expect(readdirSync(linksOf(world)).sort()).toEqual([kept, 'svc-new'].sort());
     await world.provider.destroy({ id, epoch: 1 }, soon());
-    await world.provider.close();
-  });
-});
-
-describeWith(['root', 'docker'], 'a link and its engine', () => {
-  let engine: Engine;
-  beforeAll(async () => {
-    engine = await startEngine();
-  }, 120_000);
-  afterAll(() => engine.stop());
-
-  it('goes on while the engine is frozen, and falls back where the engine has another file system', async () => {
-    const world = worldOf(engine);
-    const [id, other] = [freshId(), freshId()];
-    await world.provider.create(containerSpec(id, { network: 'none' }), soon());
-    const io = await world.provider.attach({ id, epoch: 1 }, soon());
-    await engine.freeze();
-    expect((await runInside(io, ['echo', 'up'])).stdout).toBe('up\n');
-    engine.thaw();
-    io.close();
-    // What the server makes there is not seen by the engine from now on.
-    execFileSync('nsenter', [
-      '--target',
-      `${engine.init}`,
-      '--mount',
-      'mount',
-      '-t',
-      'tmpfs',
-      'none',
-      '/run/svc',
-    ]);
-    await world.provider.create(containerSpec(other, { network: 'none' }), soon());
-    const over = await world.provider.attach({ id: other, epoch: 1 }, soon());
-    expect((await runInside(over, ['echo', 'up'])).stdout).toBe('up\n');
-    expect(await mountsOf(engine, other)).not.toContain('/.svc-link');
-    expect(said(world, OFF)).toBe(1);
-    for (const one of [id, other]) await world.provider.destroy({ id: one, epoch: 1 }, soon());
     await world.provider.close();
   });
 });

@@ -1,6 +1,6 @@
 // The doctor's trial through a real engine, with the container settings that `svc config init --production` writes; an
 // engine that is looked at from outside says that nothing is left.
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { doctorHere } from '../../src/app/doctor.ts';
@@ -14,7 +14,7 @@ import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.
 import { describeWith } from '../support/requires.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-describeWith(['root', 'docker'], 'a doctor and an engine', () => {
+describeWith(['root', 'docker', 'runsc'], 'a doctor and an engine', () => {
   let engine: SharedEngine;
   beforeAll(async () => {
     engine = await sharedEngine();
@@ -61,9 +61,30 @@ describeWith(['root', 'docker'], 'a doctor and an engine', () => {
     ]);
     expect(checks.filter(([, verdict]) => verdict !== 'pass')).toEqual([]);
     expect(checks.map(([id]) => id)).toContain('probe_container.connect');
+    expect(checks.find(([id]) => id === 'probe_container.link')?.[2]).toMatch(
+      /connect to a socket of the server/,
+    );
     expect(instances).toHaveLength(1);
     expect(await engine.api.containers(`svc.instance=${instances[0]}`)).toEqual([]);
+    const folder = instances[0]?.replaceAll('-', '').slice(0, 12) ?? '';
+    expect(readdirSync('/run/svc')).not.toContain(folder);
   });
+
+  it.each([
+    ['runsc', 'warn', /--host-uds=open/],
+    ['runsc-link', 'pass', /connect to a socket of the server/],
+  ])(
+    'says under %s whether the agent connects by itself',
+    async (runtime, verdict, words) => {
+      const loaded = production(engine.socket);
+      loaded.config.providers.container.runtime = runtime;
+      const { checks } = await examine(loaded, ['probe_container']);
+      const found = checks.find(([id]) => id === 'probe_container.link');
+      expect(found?.[1]).toBe(verdict);
+      expect(found?.[2]).toMatch(words);
+    },
+    60_000,
+  );
 
   it('a missing engine fails one check', async () => {
     const { checks } = await examine(production(`${engine.socket}-gone`), ['container']);

@@ -10,96 +10,101 @@ import { removeHome, startServer, type TestServer } from '../support/servers/ser
 import { until } from '../support/until.ts';
 
 const WAIT_MS = 60_000;
+const nameOf = (onWorker: boolean) => `containers without a template${onWorker ? ', on a worker' : ''}`;
 const IMAGE = 'svc-test/ready:1';
 
-describeWith(['root', 'docker'], 'containers without a template', () => {
-  let engine: SharedEngine;
-  let server: TestServer;
-  let client: Client;
+for (const onWorker of [false, true])
+  describeWith(['root', 'docker'], nameOf(onWorker), () => {
+    let engine: SharedEngine;
+    let server: TestServer;
+    let client: Client;
 
-  const start = async (home?: string) => {
-    const env = {
-      SVC_PREWARM_AUTO: 'true',
-      SVC_PROVIDERS_DEFAULT: 'container',
-      SVC_PROVIDERS_CONTAINER_ENABLED: 'true',
-      SVC_PROVIDERS_CONTAINER_SOCKET: engine.socket,
-      SVC_DEFAULTS_IMAGE: IMAGES.busybox,
+    const start = async (home?: string) => {
+      const env = {
+        SVC_PREWARM_AUTO: 'true',
+        SVC_PROVIDERS_DEFAULT: 'container',
+        SVC_PROVIDERS_CONTAINER_ENABLED: 'true',
+        SVC_PROVIDERS_CONTAINER_SOCKET: engine.socket,
+        SVC_DEFAULTS_IMAGE: IMAGES.busybox,
+      };
+      server = await startServer({ env, ...(home && { home }), database: undefined, onWorker });
+      client = new Client({ server: server.url });
     };
-    server = await startServer({ env, ...(home && { home }), database: undefined, onWorker: false });
-    client = new Client({ server: server.url });
-  };
-  const containers = async () =>
-    (await engine.api.containers('svc.instance')).filter(({ Labels }) =>
-      Labels['svc.instance']?.replaceAll('-', '').startsWith(server.instance),
-    );
-  const prewarm = async () => (await client.system.metrics()).prewarm;
-  /** An image of its own id under the name. */
-  const makeImage = async (command: string) => {
-    const { body } = await engine.api.call<{ Id: string }>('POST', '/containers/create', {
-      Image: IMAGES.busybox,
-      Cmd: ['sh'],
+    const containers = async () =>
+      (await engine.api.containers('svc.instance')).filter(({ Labels }) =>
+        Labels['svc.instance']?.replaceAll('-', '').startsWith(server.beside ?? server.instance),
+      );
+    const prewarm = async () => (await client.system.metrics()).prewarm;
+    /** An image of its own id under the name. */
+    const makeImage = async (command: string) => {
+      const { body } = await engine.api.call<{ Id: string }>('POST', '/containers/create', {
+        Image: IMAGES.busybox,
+        Cmd: ['sh'],
+      });
+      const path = `/commit?container=${body.Id}&repo=svc-test/ready&tag=1`;
+      expect((await engine.api.call('POST', path, { Cmd: [command] })).status).toBe(201);
+      await engine.api.call('DELETE', `/containers/${body.Id}?v=1`);
+    };
+
+    beforeAll(async () => {
+      engine = await sharedEngine();
+      await start();
+    }, 120_000);
+    afterAll(async () => {
+      await client.close();
+      await server.stop();
+      removeHome(server.home);
+      await engine.api.call('DELETE', '/images/svc-test/ready:1?force=1');
     });
-    const path = `/commit?container=${body.Id}&repo=svc-test/ready&tag=1`;
-    expect((await engine.api.call('POST', path, { Cmd: [command] })).status).toBe(201);
-    await engine.api.call('DELETE', `/containers/${body.Id}?v=1`);
-  };
 
-  beforeAll(async () => {
-    engine = await sharedEngine();
-    await start();
-  }, 120_000);
-  afterAll(async () => {
-    await client.close();
-    await server.stop();
-    removeHome(server.home);
-    await engine.api.call('DELETE', '/images/svc-test/ready:1?force=1');
-  });
+    it('are ready from the third spawn on, and run what it asks for', async () => {
+      const first = [
+        await client.spawn({ owner_id: 'ann', env: { SECRET: 'of-ann' } }),
+        await client.spawn({}),
+      ];
+      await untilReady(client, 2, WAIT_MS);
+      const before = await containers();
+      const taken = await client.spawn({ owner_id: 'bob', env: { X: '1' } });
+      expect((await prewarm()).claimed_total).toBe(1);
+      const { stdout } = await client.exec(taken.id, { command: 'echo $X $SECRET; ls -A /workspace' });
+      expect(stdout).toBe('1\n');
+      expect(before.length).toBeGreaterThanOrEqual(4);
+      for (const { id } of [...first, taken]) await client.destroy(id);
+      await untilReady(client, 3, WAIT_MS);
+      expect(await containers()).toHaveLength(3);
+    });
 
-  it('are ready from the third spawn on, and run what it asks for', async () => {
-    const first = [
-      await client.spawn({ owner_id: 'ann', env: { SECRET: 'of-ann' } }),
-      await client.spawn({}),
-    ];
-    await untilReady(client, 2, WAIT_MS);
-    const before = await containers();
-    const taken = await client.spawn({ owner_id: 'bob', env: { X: '1' } });
-    expect((await prewarm()).claimed_total).toBe(1);
-    const { stdout } = await client.exec(taken.id, { command: 'echo $X $SECRET; ls -A /workspace' });
-    expect(stdout).toBe('1\n');
-    expect(before.length).toBeGreaterThanOrEqual(4);
-    for (const { id } of [...first, taken]) await client.destroy(id);
-    await untilReady(client, 3, WAIT_MS);
-    expect(await containers()).toHaveLength(3);
-  });
+    it('are not given out when their name leads to another image', async () => {
+      await makeImage('one');
+      const old = [];
+      for (let n = 0; n < 2; n++) old.push(await client.spawn({ image: IMAGE }));
+      await untilReady(client, 5, WAIT_MS);
+      const { claimed_total } = await prewarm();
+      await makeImage('two');
+      const now = await client.spawn({ image: IMAGE });
+      expect((await prewarm()).claimed_total).toBe(claimed_total);
+      await untilReady(client, 5, WAIT_MS);
+      const next = await client.spawn({ image: IMAGE });
+      expect((await prewarm()).claimed_total).toBe(claimed_total + 1);
+      for (const { id } of [...old, now, next]) await client.destroy(id);
+    });
 
-  it('are not given out when their name leads to another image', async () => {
-    await makeImage('one');
-    const old = [];
-    for (let n = 0; n < 2; n++) old.push(await client.spawn({ image: IMAGE }));
-    await untilReady(client, 5, WAIT_MS);
-    const { claimed_total } = await prewarm();
-    await makeImage('two');
-    const now = await client.spawn({ image: IMAGE });
-    expect((await prewarm()).claimed_total).toBe(claimed_total);
-    for (const { id } of [...old, now]) await client.destroy(id);
-  });
+    it('end with their server', async () => {
+      await client.spawn({ ttl: '1h' }).then(({ id }) => client.destroy(id));
+      expect((await containers()).length).toBeGreaterThan(0);
+      await client.close();
+      await server.stop();
+      expect(await containers()).toEqual([]);
+      await start(server.home);
+    });
 
-  it('end with their server', async () => {
-    await client.spawn({ ttl: '1h' }).then(({ id }) => client.destroy(id));
-    expect((await containers()).length).toBeGreaterThan(0);
-    await client.close();
-    await server.stop();
-    expect(await containers()).toEqual([]);
-    await start(server.home);
+    it('end when a server that was killed starts again', async () => {
+      for (let n = 0; n < 2; n++) await client.destroy((await client.spawn({})).id);
+      await untilReady(client, 2, WAIT_MS);
+      await client.close();
+      await server.kill();
+      expect((await containers()).length).toBeGreaterThanOrEqual(2);
+      await start(server.home);
+      await until('none is left', async () => (await containers()).length === 0, WAIT_MS);
+    });
   });
-
-  it('end when a server that was killed starts again', async () => {
-    for (let n = 0; n < 2; n++) await client.destroy((await client.spawn({})).id);
-    await untilReady(client, 2, WAIT_MS);
-    await client.close();
-    await server.kill();
-    expect((await containers()).length).toBeGreaterThanOrEqual(2);
-    await start(server.home);
-    await until('none is left', async () => (await containers()).length === 0, WAIT_MS);
-  });
-});

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { Client } from '../../client/client.ts';
 import type { Progress } from '../progress.ts';
 import { type Gaps, type Item, packedItems, withGaps } from './archive-items.ts';
-import type { Target } from './endpoint.ts';
+import type { Entry, Target } from './endpoint.ts';
 import { resumed } from './resumed.ts';
 import { noted, passOver, stepper, type Tally, tallied } from './transfer.ts';
 
@@ -28,15 +28,17 @@ export async function downloadFolder(
   const tally: Tally = { files: 0, folders: 0, links: 0, bytes: 0, left_out: [], failed: [] };
   const gaps: Gaps = { left_out: new Map(), failed: new Map() };
   const links: { at: string; to: string }[] = [];
+  const passed = new Map<string, Entry>();
   const step = stepper(tally, signal);
   let last = '';
   let entries = 0;
   const take = async (item: Item) => {
     const { entry } = item;
+    // A repeated request sends these again: they are no progress, and are reported once.
+    if (entry.type === 'left_out' || entry.type === 'unreadable') return void passed.set(entry.at, entry);
     if (entry.type === 'symlink') links.push({ at: entry.at, to: entry.target });
-    else if (entry.type === 'left_out') passOver(entry, tally);
     else await step(entry, () => place(item, target, { tally, progress }));
-    if (entry.type !== 'left_out') last = entry.at;
+    last = entry.at;
     entries += 1;
   };
   const attempt = async () => {
@@ -48,6 +50,7 @@ export async function downloadFolder(
     }
   };
   await resumed(attempt, () => entries, signal);
+  for (const entry of passed.values()) passOver(entry, tally);
   for (const { at, to } of links)
     await step({ at, type: 'symlink', target: to }, async () => noted(await target.link(at, to), at, tally));
   await target.end();

@@ -1,4 +1,5 @@
 // Entries of a folder that travel as one archive: out of a sandbox, whose archive is untrusted, or from this machine.
+import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import type { OnRecords, TarEntry } from '../../domain/tar/tar-reader.ts';
@@ -11,6 +12,8 @@ export interface Item {
   entry: Entry;
   /** Seconds since 1970. */
   mtime: number;
+  /** All bytes of a file that is small and has been read already. */
+  bytes?: Buffer;
   /** The bytes of a file. Call it once, before the next item. */
   content(): AsyncIterable<Buffer>;
 }
@@ -45,7 +48,7 @@ const NOTHING: AsyncIterable<Buffer> = { async *[Symbol.asyncIterator]() {} };
 function itemOf(packed: TarEntry): Item {
   const { mtime, type } = packed;
   return {
-    entry: entryOf(packed),
+    entry: textsAreUtf8(packed) ? entryOf(packed) : unnamed(packed),
     mtime,
     content: () => (type === '0' ? packed.content() : NOTHING),
   };
@@ -62,6 +65,20 @@ function entryOf({ name, type, mode, size, link }: TarEntry): Entry {
   if (type === '2') return { at, type: 'symlink', target: utf8(link) };
   return { at, type: 'left_out', reason: 'it is not a file, folder or link' };
 }
+
+/** Two such names could become one name here, and the copy could not continue after one. */
+function unnamed({ name }: TarEntry): Entry {
+  const bytes = (text: string) => `\\x${text.charCodeAt(0).toString(16)}`;
+  return {
+    at: name.replace(/[\x80-\xff]/g, bytes),
+    type: 'unreadable',
+    reason: 'its name, or what it links to, is not UTF-8',
+  };
+}
+
+const textsAreUtf8 = ({ name, link, type }: TarEntry) =>
+  isUtf8Text(name) && (type !== '2' || isUtf8Text(link));
+const isUtf8Text = (text: string) => isUtf8(Buffer.from(text, 'latin1'));
 
 /** The reader keeps each byte as one character. */
 const utf8 = (text: string) => Buffer.from(text, 'latin1').toString('utf8');

@@ -7,7 +7,7 @@ import type { FailedItem } from '../batch.ts';
 import type { Progress } from '../progress.ts';
 import type { SandboxFolder } from './archive-download.ts';
 import type { Item } from './archive-items.ts';
-import { pathBelow } from './endpoint.ts';
+import { type FileEntry, pathBelow } from './endpoint.ts';
 import { resumed } from './resumed.ts';
 import { passOver, type Tally, tallied } from './transfer.ts';
 
@@ -16,7 +16,7 @@ const DEPTH = 64;
 
 /** `items` starts at the beginning each time. Throws as `transfer` does. */
 export async function uploadFolder(
-  items: () => AsyncIterable<Item>,
+  items: () => Iterable<Item> | AsyncIterable<Item>,
   target: SandboxFolder,
   { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<Tally> {
@@ -30,9 +30,8 @@ export async function uploadFolder(
     const body = () => {
       moved(-tally.bytes);
       tally = emptyTally();
-      return Readable.from(inBlocks(archiveOf(items(), { tally, sent, isThere, moved })), {
-        objectMode: false,
-      });
+      const sending = { tally, sent, isThere, moved, block: new Block() };
+      return Readable.from(archiveOf(items(), sending), { objectMode: false });
     };
     try {
       const { client, id, path } = target;
@@ -68,18 +67,27 @@ async function timesAt({ client, id, path }: SandboxFolder): Promise<Map<string,
 const BLOCK_BYTES = 128 * 1024;
 
 /** Joins small pieces, since each one that is sent by itself costs a system call here and a frame there. */
-async function* inBlocks(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let waiting: Buffer[] = [];
-  let size = 0;
-  for await (const piece of pieces) {
-    waiting.push(piece);
-    size += piece.length;
-    if (size < BLOCK_BYTES) continue;
-    yield Buffer.concat(waiting);
-    waiting = [];
-    size = 0;
+class Block {
+  #waiting: Buffer[] = [];
+  #size = 0;
+
+  get isFull(): boolean {
+    return this.#size >= BLOCK_BYTES;
   }
-  if (size > 0) yield Buffer.concat(waiting);
+
+  add(...pieces: Buffer[]): void {
+    for (const piece of pieces) {
+      this.#waiting.push(piece);
+      this.#size += piece.length;
+    }
+  }
+
+  take(): Buffer {
+    const all = Buffer.concat(this.#waiting, this.#size);
+    this.#waiting = [];
+    this.#size = 0;
+    return all;
+  }
 }
 
 interface Sending {
@@ -88,49 +96,70 @@ interface Sending {
   sent: Set<string>;
   isThere(item: Item): boolean;
   moved(bytes: number): void;
+  block: Block;
 }
 
-async function* archiveOf(items: AsyncIterable<Item>, sending: Sending): AsyncGenerator<Buffer> {
-  const { tally } = sending;
+/** In blocks. Waits for nothing between small files: for a thousand, that would take most of the time. */
+async function* archiveOf(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  sending: Sending,
+): AsyncGenerator<Buffer> {
+  const { tally, block } = sending;
   for await (const item of items) {
     const { entry, mtime } = item;
     if (entry.type === 'left_out' || entry.type === 'unreadable') {
       passOver(entry, tally);
     } else if (entry.type === 'file') {
-      yield* fileOf(item, sending);
+      if (!putSmall(item, entry, sending)) yield* largeOf(item, entry, sending);
     } else if (entry.type === 'dir') {
       const path = entry.at === '' ? './' : `${entry.at}/`;
-      yield headerOf({ path, type: 'dir', mode: entry.mode ?? 0o755, size: 0, mtime });
+      block.add(headerOf({ path, type: 'dir', mode: entry.mode ?? 0o755, size: 0, mtime }));
       tally.folders += 1;
     } else {
-      yield headerOf({ path: entry.at, type: 'symlink', mode: 0o777, size: 0, mtime, target: entry.target });
+      block.add(
+        headerOf({ path: entry.at, type: 'symlink', mode: 0o777, size: 0, mtime, target: entry.target }),
+      );
       tally.links += 1;
     }
+    if (block.isFull) yield block.take();
   }
-  yield END_OF_ARCHIVE;
+  block.add(END_OF_ARCHIVE);
+  yield block.take();
 }
-
-async function* fileOf(item: Item, { tally, sent, isThere, moved }: Sending): AsyncGenerator<Buffer> {
-  const { entry, mtime } = item;
-  if (entry.type !== 'file') return;
+/** Whether nothing more of the file is to be sent. */
+function putSmall(item: Item, entry: FileEntry, { tally, sent, isThere, moved, block }: Sending): boolean {
   const { at, size = 0, mode = 0o644 } = entry;
+  const { bytes, mtime } = item;
   tally.files += 1;
   if (isThere(item)) {
     moved(size);
-    return;
+    return true;
   }
-  yield headerOf({ path: at, type: 'file', mode, size, mtime });
+  block.add(headerOf({ path: at, type: 'file', mode, size, mtime }));
+  if (!bytes) return false;
+  block.add(bytes, paddingOf(size));
+  moved(size);
+  sent.add(at);
+  return true;
+}
+
+async function* largeOf(
+  item: Item,
+  { at, size = 0 }: FileEntry,
+  { sent, moved, block }: Sending,
+): AsyncGenerator<Buffer> {
   let left = size;
   for await (const part of item.content()) {
     left -= part.length;
     moved(part.length);
-    yield part;
+    block.add(part);
+    if (block.isFull) yield block.take();
   }
   if (left !== 0)
     throw new ServiceError('conflict', `${at} changed while it was copied. The copy is not complete.`, {
       remedy: 'Copy it again.',
     });
-  yield paddingOf(size);
+  block.add(paddingOf(size));
   sent.add(at);
 }
 

@@ -36,6 +36,8 @@ export function parseEndpoint(text: string): CopyEndpoint {
   return { kind: 'local', path: text };
 }
 
+const INCOMPLETE = ' The copy is not complete.';
+
 export interface CopyRequest {
   from: string;
   to: string;
@@ -55,19 +57,49 @@ export async function copy(
     throw new ServiceError('bad_request', 'Neither SRC nor DST is in a sandbox.', {
       remedy: 'Write that side as ID:/path.',
     });
+  let hasBegun = false;
+  const moved = (bytes: number) => {
+    hasBegun ||= bytes > 0;
+    progress.moved(bytes);
+  };
+  const total = (bytes: number) => progress.total(bytes);
+  try {
+    return await copied(client, { start, end }, { progress: { total, moved, end: () => undefined }, signal });
+  } catch (error) {
+    throw hasBegun ? incomplete(error) : error;
+  }
+}
+
+async function copied(
+  client: Client,
+  { start, end }: Record<'start' | 'end', CopyEndpoint>,
+  terms: CopyTerms,
+): Promise<Tally> {
   const source = sourceAt(client, start);
   const place = await placeAt(client, end, source);
   const isOut = start.kind === 'sandbox' && place.kind === 'local';
   const asArchive = await archiveCopy(client, start, place);
   try {
-    if (asArchive) return await asArchive({ progress, signal });
+    if (asArchive) return await asArchive(terms);
   } catch (error) {
     // No agent of ours runs in this sandbox, the archive has shown that the source is a file, or the server is older and has
     // no archives: the files are copied one by one.
     const others = isOut ? ['not_implemented', 'bad_request', 'not_found'] : ['not_implemented'];
     if (!(error instanceof ServiceError && others.includes(error.code))) throw error;
   }
-  return transfer({ source, target: targetAt(client, place) }, progress, signal);
+  return transfer({ source, target: targetAt(client, place) }, terms.progress, terms.signal);
+}
+
+/** Whatever ended a copy that had begun, its message says that a part is there. */
+function incomplete(error: unknown): unknown {
+  if (!(error instanceof ServiceError) || error.message.endsWith(INCOMPLETE)) return error;
+  const { code, message, remedy, details, status } = error;
+  return new ServiceError(code, `${message}${INCOMPLETE}`, {
+    cause: error,
+    status,
+    ...(remedy !== undefined && { remedy }),
+    ...(details && { details }),
+  });
 }
 
 type CopyTerms = { progress: Progress; signal: AbortSignal };

@@ -72,7 +72,7 @@ function entryOf(
 const SMALL = 64 * 1024;
 
 /** The same entries with their content, as an archive holds them. A file that cannot be opened is `unreadable`. */
-export async function* localItems(path: string, files: readonly Entry[]): AsyncGenerator<Item> {
+export function* localItems(path: string, files: readonly Entry[]): Generator<Item> {
   for (const entry of files) {
     if (entry.type !== 'file') yield { entry, mtime: 0, content: () => NOTHING };
     else yield* openedItem(join(path, entry.at), entry);
@@ -81,7 +81,7 @@ export async function* localItems(path: string, files: readonly Entry[]): AsyncG
 
 const NOTHING: AsyncIterable<Buffer> = { async *[Symbol.asyncIterator]() {} };
 
-async function* openedItem(path: string, entry: FileEntry): AsyncGenerator<Item> {
+function* openedItem(path: string, entry: FileEntry): Generator<Item> {
   const opened = openNow(path, entry);
   if (opened === undefined) return yield { entry: unreadable(entry), mtime: 0, content: () => NOTHING };
   const { fd, facts } = opened;
@@ -89,12 +89,12 @@ async function* openedItem(path: string, entry: FileEntry): AsyncGenerator<Item>
     const mtime = facts.mtimeMs / 1000;
     const size = facts.size;
     if (size > SMALL) return yield { entry: { ...entry, size }, mtime, content: () => partsOf(fd, size) };
-    const bytes = Buffer.allocUnsafe(size);
-    const got = readFully(fd, bytes);
+    const whole = Buffer.allocUnsafe(size);
+    const bytes = whole.subarray(0, readFully(fd, whole));
     const content = async function* () {
-      if (got > 0) yield bytes.subarray(0, got);
+      yield bytes;
     };
-    yield { entry: { ...entry, size: got }, mtime, content };
+    yield { entry: { ...entry, size: bytes.length }, mtime, bytes, content };
   } finally {
     closeSync(fd);
   }

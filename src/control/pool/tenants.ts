@@ -23,7 +23,7 @@ export interface TenantsDeps {
   clock: Clock;
 }
 
-export function tenants(deps: TenantsDeps): Omit<Runtimes, 'capabilities' | 'usage'> {
+export function tenants(deps: TenantsDeps): Omit<Runtimes, 'capabilities' | 'usage' | 'hasCurrentImage'> {
   const { pool, vms } = deps;
   return {
     async create({ row, image, strict }, signal) {

@@ -9,6 +9,7 @@ import { imageIdOf } from './auto-wants.ts';
 import { displacedBy, type MakeRoomDeps, type Placed } from './make-room.ts';
 import type { Want } from './prewarm-plan.ts';
 import { Replenisher, type ReplenisherDeps } from './replenisher.ts';
+import { isRemote } from './worker-check.ts';
 
 /** Pause after one was taken, so that its first command has the processors to itself. */
 const REFILL_PAUSE_MS = 50;
@@ -72,7 +73,8 @@ export class Prewarm {
     while (wanted.has(shape) || stock.of(shape).length > 0) {
       const entry = await claims.take(shape, where);
       if (!entry) break;
-      if ((await this.#isCurrent(entry)) && (await this.#answers(entry))) return entry;
+      const [isCurrent, answers] = await Promise.all([this.#isCurrent(entry), this.#answers(entry)]);
+      if (isCurrent && answers) return entry;
       void this.#replenisher.end(entry);
     }
     if (wanted.has(shape)) this.#totals.missed++;
@@ -161,10 +163,23 @@ export class Prewarm {
 
   /** Whether a new sandbox would run the same image. Templates fix theirs when they are written. */
   async #isCurrent({ row, imageId }: PrewarmEntry): Promise<boolean> {
+    if (row.template === AUTO && isRemote({ row })) return this.#isCurrentThere(row);
     const want = this.#replenisher.wanted.get(row.shape);
     if (imageId === undefined || !want) return true;
     const now = await imageIdOf(want.provider, want.plan(0)).catch(() => undefined);
     return now === imageId;
+  }
+
+  /** A worker that does not tell is of an earlier version; one that does not answer is not waited for. */
+  async #isCurrentThere(row: PrewarmEntry['row']): Promise<boolean> {
+    const abort = new AbortController();
+    const asked = this.#deps.runtimes.hasCurrentImage(row, abort.signal).then(
+      (isCurrent) => isCurrent ?? true,
+      () => false,
+    );
+    const isCurrent = await orAfter(this.#deps.clock, OPEN_MS, asked, () => false);
+    abort.abort();
+    return isCurrent;
   }
 
   /** Pings it, since a runtime can die without closing its session. One that another process made gets a session first. */

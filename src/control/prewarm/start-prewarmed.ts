@@ -25,7 +25,7 @@ export interface StartPrewarmedDeps extends SetupDeps {
   warm: PrewarmedStore;
   fleet: Pick<Fleet, 'placement' | 'abilities'>;
   egress: Pick<EgressGates, 'certificate' | 'open' | 'withdraw'>;
-  runtimes: Pick<Runtimes, 'create' | 'destroy' | 'capabilities'>;
+  runtimes: Pick<Runtimes, 'create' | 'destroy' | 'capabilities' | 'hasCurrentImage'>;
   sessions: Pick<Sessions<Runtime>, 'acquire' | 'end'>;
 }
 

@@ -4,7 +4,7 @@ import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
 import type { Fleet } from '../workers/fleet.ts';
 
-export const isRemote = ({ row }: PrewarmEntry): boolean => row.worker_id !== LOCAL_WORKER;
+export const isRemote = ({ row }: Pick<PrewarmEntry, 'row'>): boolean => row.worker_id !== LOCAL_WORKER;
 
 /** Those on workers that drain, and those whose lease is over: their worker has ended them. */
 export async function uselessOnes(

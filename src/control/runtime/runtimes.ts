@@ -36,6 +36,8 @@ export interface RuntimePlan {
 export interface Runtimes {
   create(plan: RuntimePlan, signal: AbortSignal): Promise<Started>;
   inspect(row: Runtime, signal: AbortSignal): Promise<RuntimeState>;
+  /** As of a provider; undefined for one of this server. */
+  hasCurrentImage(row: Runtime, signal: AbortSignal): Promise<boolean | undefined>;
   /** Idempotent; resolves only when nothing of it is left. */
   destroy(row: Runtime, signal: AbortSignal): Promise<void>;
   attach(row: Runtime, signal: AbortSignal): Promise<SandboxIo>;
@@ -53,7 +55,7 @@ export interface RuntimesDeps {
   clock: Clock;
   logger: Logger;
   /** Handles rows with a `vm_id`. */
-  tenants: Omit<Runtimes, 'capabilities' | 'usage'>;
+  tenants: Omit<Runtimes, 'capabilities' | 'usage' | 'hasCurrentImage'>;
   /** Handles rows of other workers. */
   remote: Runtimes;
 }
@@ -74,6 +76,8 @@ export function runtimes({ providers, logger, tenants, remote, clock }: Runtimes
     },
     inspect: async (row, signal) =>
       others(row)?.inspect(row, signal) ?? own(row).inspect(runtimeRef(row), signal),
+    hasCurrentImage: async (row, signal) =>
+      others(row) === remote ? remote.hasCurrentImage(row, signal) : undefined,
     destroy: async (row, signal) => {
       if (isOfRemoved(providers, row)) logger.warn({ sandbox_id: row.id, provider: row.provider }, LEFT);
       else await (others(row)?.destroy(row, signal) ?? own(row).destroy(runtimeRef(row), signal));

@@ -49,6 +49,10 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes & { openLink:
       return { ...created, warnings: [...warnings, ...created.warnings], notes };
     },
     inspect: async (row, signal) => (await workerOf(deps, row)).provider.inspect(runtimeRef(row), signal),
+    hasCurrentImage: async (row, signal) => {
+      const { provider } = await workerOf(deps, row);
+      return provider.hasCurrentImage?.(runtimeRef(row), signal);
+    },
     destroy: async (row, signal) => {
       const overMs = await leases.overFor(row.id);
       if (overMs === undefined) return;

@@ -53,11 +53,9 @@ function ustar({ path, mode, size, mtime, target = '' }: Facts, type: string): B
   block.fill(' ', 148, 156).write(type, 156, 'latin1');
   Buffer.from(target).copy(block, 157, 0, NAME_BYTES);
   block.write('ustar\u000000', 257, 'latin1');
-  octal(
-    block.reduce((sum, byte) => sum + byte, 0),
-    148,
-    6,
-  );
+  let sum = 0;
+  for (let at = 0; at < BLOCK; at++) sum += block[at] as number;
+  octal(sum, 148, 6);
   block[154] = 0;
   return block;
 }

@@ -1,7 +1,7 @@
 // Folders as one tar archive, in and out (docs/design/api.md#files): streams in both directions, and one call each.
 import { Readable } from 'node:stream';
 import { Type } from 'typebox';
-import { ServiceError } from '../../domain/errors.ts';
+import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { ArchiveQuery, ArchiveUnpacked, FilePathQuery } from '../../schema/file.ts';
 import { StreamAnswer } from '../answer.ts';
 import { TAR_TYPE } from '../body/body.ts';
@@ -50,10 +50,24 @@ export const archiveRoutes: Route[] = [
     handler: async ({ params, query, body, caller, signal, server }, { files }) => {
       if (!(body instanceof Readable)) throw noArchive();
       const upload = limitedUpload(body, server.maxFolderSize);
-      return orUploadFailure(upload, files.unpack(params.id, query.path, upload, caller, signal));
+      const unpacked = files.unpack(params.id, query.path, upload, caller, signal);
+      return orUploadFailure(upload, unpacked).catch((error: unknown) => {
+        throw upload.errored ? begun(asServiceError(error)) : error;
+      });
     },
   }),
 ];
+
+/** The failure of an upload that had begun: the sandbox has what was complete before. */
+function begun(error: ServiceError): ServiceError {
+  const { code, message, remedy, details, status } = error;
+  return new ServiceError(code, `${message} Entries before that were unpacked.`, {
+    cause: error,
+    status,
+    ...(remedy !== undefined && { remedy }),
+    ...(details && { details }),
+  });
+}
 
 function noArchive(): ServiceError {
   return new ServiceError('bad_request', 'The archive is missing.', {

@@ -45,6 +45,7 @@ export function containerProvider(deps: ContainerDeps): Provider {
       usage.close();
       state.parked.endAll();
       state.engine.close();
+      await state.links.close();
     },
   };
 }

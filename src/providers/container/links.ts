@@ -2,7 +2,7 @@
 // server listens while its agent is to connect, and never longer. Whether engine and server share a file system, and whether the
 // runtime lets an agent connect, is found out by trying: what does not work is left for ten minutes. An image can make its own
 // containers fail, for example by a file that has the name of the folder, so only what no image can cause is left for all.
-import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { keepNewest } from '../../domain/keep-newest.ts';
@@ -167,6 +167,11 @@ export class Links {
       const facts = await lstat(this.#folder(name)).catch(() => undefined);
       if (facts && this.#deps.clock.now() - facts.mtimeMs > ORPHAN_MS) await this.remove(name);
     }
+  }
+
+  /** Removes the folders of this instance unless a container has one, or another provider. Never throws. */
+  async close(): Promise<void> {
+    for (const folder of [this.#root, this.#folders.instance]) await rmdir(folder).catch(() => undefined);
   }
 
   get #root(): string {

@@ -110,15 +110,16 @@ function limitsFinding({ limits }: EngineFacts): Finding {
   };
 }
 
-/** Never a fault: the engine's streams do the same, and take longer. */
+/** Does not make the provider unhealthy: the engine's streams do the same, and take longer. */
 function linkFinding({ links, config }: ContainerState): Finding {
+  const { state } = links;
   const message = {
     'configured off': 'Sandboxes are reached through the streams of the engine, as configured.',
     'not working': `Sandboxes are reached through the streams of the engine, which take longer: ${withoutLink(config.runtime)}`,
     'not tried': 'Whether sandboxes can connect to a socket of the server is found out by the first one.',
     working: 'Sandboxes connect to a socket of the server, which is faster than the streams of the engine.',
-  }[links.state];
-  return { name: 'link', ok: true, message };
+  }[state];
+  return { name: 'link', ok: state !== 'not working', message };
 }
 
 function withoutLink(runtime: string): string {

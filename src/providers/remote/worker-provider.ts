@@ -81,6 +81,16 @@ export function workerProvider(
       const status = await call<Status>({ method: 'worker.status', params: target(ref), fault, signal });
       return status.state;
     },
+    hasCurrentImage: async (ref, signal) => {
+      const params = { ...target(ref), image: true };
+      const status = await call<Status>({
+        method: 'worker.status',
+        params,
+        fault: aboutThat(STATUS, ref, kind),
+        signal,
+      });
+      return status.image_is_current;
+    },
     destroy: async (ref, signal) => {
       const fault = aboutThat(DESTROYED, ref, kind);
       await call({ method: 'worker.destroy', params: target(ref), lease: ref.lease, fault, signal });

@@ -49,7 +49,7 @@ export const IMAGES = '/images';
 const SERVICE = { id: '5e41ce00-0000-4000-8000-000000000000', key: '00' };
 
 const FINDINGS: Record<ProviderKind, string[]> = {
-  container: ['engine', 'runtime', 'network', 'agent', 'limits', 'image'],
+  container: ['engine', 'runtime', 'network', 'agent', 'limits', 'image', 'link'],
   userspace: ['runner', 'limits', 'python3', 'network'],
   microvm: ['monitor', 'kernel', 'agent', 'images', 'accelerator'],
   hosted: ['backend'],
@@ -60,7 +60,7 @@ const FINDINGS: Record<ProviderKind, string[]> = {
 function reportOf(kind: ProviderKind, wrong: string | undefined): ProbeReport {
   const names = ['engine', 'runner', 'backend'].includes(wrong ?? '') ? [wrong as string] : FINDINGS[kind];
   const findings = names.map((name) => ({ name, ok: name !== wrong, message: `About the ${name}.` }));
-  const healthy = wrong === undefined || wrong === 'limits' || wrong === 'image' || wrong === 'python3';
+  const healthy = wrong === undefined || ['limits', 'image', 'link', 'python3'].includes(wrong);
   return { healthy, findings };
 }
 

@@ -27,6 +27,30 @@ describe('spawn', () => {
     expect(await state(bench, A)).toBe('running');
   });
 
+  it('tells whether its image is still what a start would run, and nothing where nobody asks', async () => {
+    const bench = await workerFixture();
+    const status = async () =>
+      (await bench.call('worker.status', { ...ref(A), image: true })).answer.result?.image_is_current;
+    await bench.spawn(A, 1, { image: 'py' });
+    expect(await status()).toBe(true);
+    const asked: unknown[] = [];
+    let id = 'sha256:1';
+    bench.provider.imageId = async ({ image }) => {
+      asked.push(image);
+      return id;
+    };
+    // It started when the provider could not tell.
+    expect(await status()).toBe(false);
+    await destroy(bench, A, 1);
+    await bench.spawn(A, 2, { image: 'py' });
+    expect([await status(), asked]).toEqual([true, ['py', 'py']]);
+    id = 'sha256:2';
+    expect(await status()).toBe(false);
+    expect((await bench.call('worker.status', ref(A))).answer.result).toEqual({
+      ...{ sandbox_id: A, state: 'running', provider: 'userspace' },
+    });
+  });
+
   it('is refused as it was asked for, where it is strict, and leaves nothing', async () => {
     const bench = await workerFixture();
     const create = bench.provider.create;

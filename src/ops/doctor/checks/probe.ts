@@ -4,7 +4,16 @@ import type { SandboxIo } from '../../../agent/io.ts';
 import type { Clock } from '../../../domain/ports.ts';
 import type { Provider, RuntimeListing, RuntimeRef } from '../../../providers/provider.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
-import { type Check, type CheckContext, type CheckGroup, type Finding, fail, pass, skip } from '../check.ts';
+import {
+  type Check,
+  type CheckContext,
+  type CheckGroup,
+  type Finding,
+  fail,
+  pass,
+  skip,
+  warn,
+} from '../check.ts';
 import { answerOf, runToEnd, SERVE_ONCE } from '../probe-commands.ts';
 import { isDisabled } from './provider.ts';
 
@@ -14,6 +23,9 @@ const LIFE_MS = 5 * 60_000;
 const MEMORY_MB = 128;
 const PATH = '/workspace/svc-doctor';
 const CONTENT = Buffer.from('What is written is read.\n');
+
+const LINK_REMEDY =
+  'Commands and files would be faster. If it cannot be changed, set providers.container.link to attach.';
 
 /** What the steps hand on. */
 interface ProbeRun {
@@ -54,6 +66,7 @@ export function probeGroup(kind: ProviderKind): CheckGroup {
       step('write', 'Write a file', write),
       step('read', 'Read the file', read),
       step('connect', 'Connect to a port', connect),
+      ...(kind === 'container' ? [step('link', 'Connection to the agent', link)] : []),
       step('destroy', 'Destroy', (started, signal) => destroy(started, run, signal)),
       {
         name: 'nothing_left',
@@ -124,6 +137,14 @@ const connect: Step = async ({ io, clock, provider }, signal) => {
   if (answer === SERVE_ONCE.answer) return pass('A program in the sandbox answers on the port.');
   if (answer === undefined) return skip('The image has no python3, busybox or nc to serve a port.');
   return fail('The port returned a wrong answer.');
+};
+
+/** Known since the sandbox started. */
+const link: Step = async ({ provider }, signal) => {
+  const { findings } = await provider.probe(signal);
+  const found = findings.find(({ name }) => name === 'link');
+  if (!found) return skip('The engine did not answer.');
+  return found.ok ? pass(found.message) : warn(found.message, LINK_REMEDY);
 };
 
 async function destroy({ provider, ref, io }: Started, run: ProbeRun, signal: AbortSignal): Promise<Finding> {

@@ -1,9 +1,11 @@
 // Rules about containers, asked where they are enabled: what is given to them, and how the engine is reached.
+import { isLoopbackHost } from '../../../domain/loopback.ts';
 import { usesTls } from '../../../providers/container/endpoint.ts';
-import { imagePolicy, isOpenPattern } from '../../../providers/container/image-policy.ts';
+import { isOpenPattern } from '../../../providers/container/image-policy.ts';
 import { isGvisor } from '../../../providers/container/runtime-kernel.ts';
 import type { Config } from '../../../schema/config.ts';
 import { CONFIG_KEYS } from '../../../schema/config-keys.ts';
+import { floatingTag, hostOf, isRefused } from '../container-names.ts';
 import { entryFindings, findingIf, type LintRule, type RuleFinding } from '../rule.ts';
 
 type Container = Config['providers']['container'];
@@ -29,24 +31,6 @@ const isRoot = (user: string) => /^(?:root|0+)?(?::|$)/.test(user);
 /** The key that names the image which containers get when nobody asks for one. */
 const defaultImage = ({ defaults, pool }: Config): [key: string, image: string] =>
   pool.enabled ? ['pool.image', pool.image] : ['defaults.image', defaults.image];
-
-function isRefused(image: string, allowed: readonly string[]): boolean {
-  try {
-    imagePolicy(allowed)(image);
-    return false;
-  } catch {
-    return true;
-  }
-}
-
-/** The tag that says nothing about what is in it, or undefined. */
-function floatingTag(image: string): string | undefined {
-  if (image.includes('@')) return undefined;
-  const tag = /:([^/:]+)$/.exec(image)?.[1] ?? 'latest';
-  return /^(?:latest|stable|edge|main|master|nightly|dev|current|lts|rolling|testing|unstable)$/i.test(tag)
-    ? tag
-    : undefined;
-}
 
 const RULES: readonly ContainerRule[] = [
   {
@@ -278,6 +262,18 @@ const RULES: readonly ContainerRule[] = [
     level: 'warning',
     production: 'error',
     check: ({ no_new_privileges }) => findingIf(!no_new_privileges),
+  },
+  {
+    id: 'SVC618',
+    key: 'providers.container.link',
+    title: 'Containers on an engine of another machine have no link.',
+    why: 'The engine does not see the folder in which this server listens. Every ten minutes it refuses a spawn for that, which the server then repeats without the link.',
+    remedy: 'Set providers.container.link to attach, as it is in effect.',
+    example:
+      'providers:\n  container:\n    host: tcp://engine.internal:2376\n    link: attach\n    tls:\n      ca_file: /etc/svc/engine-ca.pem\n',
+    level: 'off',
+    production: 'warning',
+    check: ({ host, link }) => findingIf(link === 'auto' && host !== '' && !isLoopbackHost(hostOf(host))),
   },
 ];
 

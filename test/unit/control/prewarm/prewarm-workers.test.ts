@@ -117,6 +117,45 @@ describe('templates with prewarm', () => {
   });
 });
 
+describe('spawns without a template on a worker', () => {
+  const container = { ...BODY, providers: ['container'], capabilities: ['sessions', 'container/exec'] };
+  const auto = (w: World) => w.control.sandboxes.spawn({ provider: 'container' }, api, {}, forever);
+
+  async function kept(tells: (ask: number) => Promise<boolean | undefined>): Promise<World> {
+    const w = world({ auth: { worker_tokens: TOKENS }, prewarm: { auto: true } });
+    let asks = 0;
+    w.remote.worker('w1').hasCurrentImage = () => tells(++asks);
+    await w.control.start();
+    await w.control.workers.drain('local', true);
+    await w.control.workers.heartbeat('w1', container);
+    for (let n = 0; n < 2; n++) await auto(w);
+    await pass(w, 1000);
+    expect(await places(w)).toEqual(['w1', 'w1']);
+    return w;
+  }
+
+  it.each([true, undefined])(
+    'get one that is ready where the worker tells of its image: %s',
+    async (told) => {
+      const w = await kept(async () => told);
+      const before = (await w.store.warm.all()).map(({ id }) => id);
+      expect(before).toContain((await auto(w)).id);
+    },
+  );
+
+  it('get a new one where the image has changed there, or the worker does not answer', async () => {
+    const w = await kept(async (ask) => {
+      if (ask === 1) throw new Error('no answer');
+      return false;
+    });
+    const before = (await w.store.warm.all()).map(({ id }) => id);
+    expect(before).not.toContain((await auto(w)).id);
+    await pass(w, 2000);
+    const now = (await w.store.warm.all()).map(({ id }) => id);
+    expect(now.filter((id) => before.includes(id))).toEqual([]);
+  });
+});
+
 describe('a ready sandbox of a worker', () => {
   it('becomes an ordinary sandbox of that worker, with its lease and its lifetime', async () => {
     const w = await fleet();

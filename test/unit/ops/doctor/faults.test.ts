@@ -267,6 +267,7 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ['the agent is missing', 'container.agent', 'warn', { findings: { container: 'agent' } }],
   ['the default image is missing', 'container.image', 'warn', { findings: { container: 'image' } }],
   ['the engine does not limit', 'container.limits', 'warn', { findings: { container: 'limits' } }],
+  ['agents do not connect', 'probe_container.link', 'warn', { findings: { container: 'link' } }],
   [
     'runc has a hole',
     'container.advisories',
