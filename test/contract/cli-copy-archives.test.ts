@@ -93,7 +93,7 @@ it('names files whose names are not UTF-8, gives none the name of another, and n
     { name: raw('a\x81'), content: 'two' },
   ];
   const rest = [file('a\u00e9', 'three'), file('b', 'x'.repeat(2000))];
-  const asked = packs(http, [[dir('./'), ...odd, ...rest], 4000], [[...odd, ...rest]]);
+  const asked = packs(http, [[dir('./'), ...odd, ...rest], 4000], [[...odd, ...rest.slice(1)]]);
   const { files, failed } = await copyOut();
   expect([files, failed.map(({ name }) => name), asked.after]).toEqual([
     2,

@@ -1,7 +1,7 @@
 // Links into containers and the engine: one that maps users, that is killed and starts again, that is frozen, or that has another
 // file system than the server.
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { recordingLogger } from '../support/fakes/ports.ts';
@@ -88,6 +88,8 @@ describeWith(['root', 'docker'], 'a link into a container that is not root of th
       for (const file of ['/etc/subuid', '/etc/subgid']) inside('mount', '--bind', ids, file);
       const daemon = JSON.parse(readFileSync(settings, 'utf8'));
       writeFileSync(settings, JSON.stringify({ ...daemon, 'userns-remap': 'nobody:nogroup' }));
+      // The mapped root has to pass through them.
+      for (const folder of [engine.folder, join(engine.folder, 'root')]) chmodSync(folder, 0o711);
       await engine.restart();
       await engine.api.importImage(IMAGES.busybox.replace(/:.*/, ''), imageTar('busybox'));
       expect(await linked(engine, {})).toBe('0\n1\n');
