@@ -1,5 +1,5 @@
-// What `prewarm.auto` costs, for P26 of the speed table: the processor time that the whole machine needs for a spawn, its first
-// command, its end and its replacement, against one of a shape that is never kept ready; and the memory of a container that waits.
+// What `prewarm.auto` costs, for P26 of the speed table: the processor time that all processes of the machine need for a spawn, its
+// first command, its end and its replacement, against one of a shape that is never kept ready; and the memory of a container that waits.
 import { readdirSync, readFileSync } from 'node:fs';
 import { untilSettled } from './container-prewarm.ts';
 import { execOnce } from './container-spawns.ts';
@@ -48,14 +48,14 @@ async function cycle(world: ContainerWorld, memory_mb: number | undefined): Prom
   return busyMs() - before;
 }
 
-/** Of the whole machine, since its start. proc_stat(5) */
+/** The processor time of all processes since the machine started. proc_stat(5) */
 function busyMs(): number {
   const [, ...ticks] = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.split(/\s+/) ?? [];
   const [user = 0, nice = 0, system = 0, _idle, _wait, irq = 0, softirq = 0] = ticks.map(Number);
   return (user + nice + system + irq + softirq) * MS_PER_TICK;
 }
 
-/** Of one of them, on average. */
+/** Divides the memory of all containers that wait by their number. */
 async function readyMb(world: ContainerWorld): Promise<number> {
   await untilSettled(world);
   const all = await world.raw.call<{ Id: string }[]>('GET', '/containers/json');

@@ -34,7 +34,7 @@ export async function downloadFolder(
   let entries = 0;
   const take = async (item: Item) => {
     const { entry } = item;
-    // A repeated request sends these again: they are no progress, and are reported once.
+    // A repeated request sends these again: they do not count as progress, and are reported once.
     if (entry.type === 'left_out' || entry.type === 'unreadable') return void passed.set(entry.at, entry);
     if (entry.type === 'symlink') links.push({ at: entry.at, to: entry.target });
     else await step(entry, () => place(item, target, { tally, progress }));

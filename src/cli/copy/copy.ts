@@ -90,7 +90,7 @@ async function copied(
   return transfer({ source, target: targetAt(client, place) }, terms.progress, terms.signal);
 }
 
-/** Whatever ended a copy that had begun, its message says that a part is there. */
+/** The failure of a copy that has copied something: its message says that a part is there. */
 function incomplete(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.message.endsWith(INCOMPLETE)) return error;
   const { code, message, remedy, details, status } = error;

@@ -52,14 +52,14 @@ export const archiveRoutes: Route[] = [
       const upload = limitedUpload(body, server.maxFolderSize);
       const unpacked = files.unpack(params.id, query.path, upload, caller, signal);
       return orUploadFailure(upload, unpacked).catch((error: unknown) => {
-        throw upload.errored ? begun(asServiceError(error)) : error;
+        throw upload.errored ? cutShort(asServiceError(error)) : error;
       });
     },
   }),
 ];
 
-/** The failure of an upload that had begun: the sandbox has what was complete before. */
-function begun(error: ServiceError): ServiceError {
+/** The failure of an upload that was cut short: the sandbox has what was complete before. */
+function cutShort(error: ServiceError): ServiceError {
   const { code, message, remedy, details, status } = error;
   return new ServiceError(code, `${message} Entries before that were unpacked.`, {
     cause: error,

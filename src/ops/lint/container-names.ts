@@ -1,7 +1,7 @@
 // What names of images and addresses of engines in a configuration say.
 import { imagePolicy } from '../../providers/container/image-policy.ts';
 
-/** Of an engine's address, as it is written. */
+/** The host in the address of an engine, as it is written. */
 export const hostOf = (address: string) => /^(?:\w+:\/\/)?(\[[^\]]*\]|[^:/]*)/.exec(address)?.[1] ?? '';
 
 export function isRefused(image: string, allowed: readonly string[]): boolean {
