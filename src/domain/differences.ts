@@ -3,6 +3,10 @@
 import { LONGEST_WARNING, MOST_WARNINGS } from '../schema/sandbox.ts';
 import { ServiceError } from './errors.ts';
 
+/** The remedy of `refuseDifferences`. */
+export const OMIT_STRICT =
+  'Change the request, or omit strict to get the sandbox with these differences as warnings.';
+
 /** As many and as long as are kept. */
 export function keptWarnings(all: readonly string[]): string[] {
   return all
@@ -18,7 +22,7 @@ export function refuseDifferences(strict: boolean | undefined, differences: read
     'precondition_failed',
     `The sandbox would differ from the request. ${unmet.join(' ')}`,
     {
-      remedy: 'Change the request, or omit strict to get the sandbox with these differences as warnings.',
+      remedy: OMIT_STRICT,
       details: { unmet },
     },
   );

@@ -2,7 +2,7 @@
 // (session.ts). Sandboxes are not listed because the worker may run others.
 import type { SandboxIo } from '../../agent/io.ts';
 
-import { refuseDifferences } from '../../domain/differences.ts';
+import { OMIT_STRICT, refuseDifferences } from '../../domain/differences.ts';
 import { formatDuration, MAX_DURATION_MS } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
@@ -208,9 +208,9 @@ async function create(
   };
 }
 
-/** The differences in the refusal of a strict spawn; never none. */
+/** The differences in the refusal of a strict spawn, which a worker writes with its remedy; never none. */
 const unmetIn = ({ message, text }: WorkerDiffers): string[] => [
-  text.replace(message, '').trim() || 'a difference without words',
+  text.replace(message, '').replace(OMIT_STRICT, '').trim() || 'a difference without words',
 ];
 
 /** Also rejects a result for another sandbox or provider. */

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
+import { OMIT_STRICT } from '../../../../src/domain/differences.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import { realClock } from '../../../../src/host/clock.ts';
 import type { RemoteProviders, RemoteWorker } from '../../../../src/providers/provider.ts';
@@ -114,11 +115,14 @@ it('names the known differences in the refusal of a strict spawn', async () => {
       error: { code: 'precondition_failed', message },
     }));
   const words = 'The sandbox would differ from the request.';
-  const known = await failure((await line(refusal(`${words} Memory is 32 MB instead of 64.`))).spawn());
-  expect(known).toMatchObject({
-    ...{ code: 'precondition_failed', message: `${words} Memory is 32 MB instead of 64.` },
-    details: { unmet: ['Memory is 32 MB instead of 64.'] },
-  });
+  // A worker writes its remedy behind.
+  for (const remedy of ['', ` ${OMIT_STRICT}`]) {
+    const differs = refusal(`${words} Memory is 32 MB instead of 64.${remedy}`);
+    expect(await failure((await line(differs)).spawn())).toMatchObject({
+      ...{ code: 'precondition_failed', message: `${words} Memory is 32 MB instead of 64.` },
+      details: { unmet: ['Memory is 32 MB instead of 64.'] },
+    });
+  }
   for (const message of [MARK, '', `${words} ${MARK}`]) {
     const unknown = await failure((await line(refusal(message))).spawn());
     expectTyped(unknown, 'precondition_failed');
