@@ -19,24 +19,15 @@ const SLOW = ['e2e', 'fault', 'contract'];
 const SLOWEST = 20;
 /** Suites that run a second time, over three servers behind HAProxy (test/support/servers/fleet.ts). */
 const OVER_FLEET = [
-  ...[
-    'admin',
-    'background',
-    'events',
-    'exec-input',
-    'exec-key',
-    'files',
-    'ports',
-    'previews',
-    'prewarm-workers',
-  ],
-  ...['templates', 'worker', 'worker-sessions'],
+  ...['actors', 'admin', 'admission', 'background', 'events', 'exec-input', 'exec-key', 'files', 'keys'],
+  ...['mcp', 'ndjson', 'ports', 'previews', 'prewarm-workers', 'templates', 'usage', 'worker'],
+  'worker-sessions',
 ];
 const FLEET = { SVC_TEST_DATABASE: 'fleet' };
 const PLAIN = {};
 const FLEET_PART = {
   name: 'fleet',
-  seconds: 200,
+  seconds: 400,
   args: OVER_FLEET.map((name) => `test/e2e/${name}.test.ts`),
   env: FLEET,
 };

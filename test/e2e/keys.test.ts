@@ -6,6 +6,7 @@ import { WebSocket } from 'ws';
 import type { Key, KeyWithSecret } from '../../src/schema/key.ts';
 import { describeWith } from '../support/requires.ts';
 import { api } from '../support/servers/api.ts';
+import { chosenDatabase } from '../support/servers/chosen-database.ts';
 import { runCli } from '../support/servers/run-cli.ts';
 import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
@@ -56,6 +57,15 @@ describeWith(['unshare', 'root'], 'named keys', () => {
       call.on('error', reject).end();
     });
 
+  /** The same for a key that has ended: at one server at once, at all of several within 2 s. */
+  const overEnded = async (agent: Agent, key: string) => {
+    const deadline = performance.now() + (chosenDatabase() === 'fleet' ? HOLDS_MS : 0);
+    for (;;) {
+      const answer = await over(agent, key);
+      if (answer.status === 401 || performance.now() >= deadline) return answer;
+    }
+  };
+
   it('rotate under 50 clients without one refused call', async () => {
     const first = await create('load');
     let key = first.secret;
@@ -87,7 +97,8 @@ describeWith(['unshare', 'root'], 'named keys', () => {
     const last = await ask<KeyWithSecret>('POST', '/admin/keys/load/rotate', { overlap: '0s' }, ADMIN_KEY);
     const agent = new Agent();
     const statuses = [];
-    for (const each of [first.secret, key, last.body.secret]) statuses.push((await over(agent, each)).status);
+    for (const each of [first.secret, key]) statuses.push((await overEnded(agent, each)).status);
+    statuses.push((await over(agent, last.body.secret)).status);
     expect(statuses).toEqual([401, 401, 200]);
   }, 120_000);
 
@@ -97,7 +108,7 @@ describeWith(['unshare', 'root'], 'named keys', () => {
     expect(await over(agent, secret)).toMatchObject({ status: 200, reused: false });
     expect(await over(agent, secret)).toMatchObject({ status: 200, reused: true });
     await revoke('connected');
-    const refused = await over(agent, secret);
+    const refused = await overEnded(agent, secret);
     expect(refused).toMatchObject({ status: 401, reused: true });
     expect(JSON.parse(refused.text)).toMatchObject({ code: 'unauthorized' });
     expect(refused.text).toContain('revoked');
@@ -181,7 +192,7 @@ describeWith(['unshare', 'root'], 'named keys', () => {
     expect(list.stdout).not.toContain(secret);
     expect((await cli('key', 'rotate', 'ci')).code).toBe(5);
     expect((await cli('key', 'revoke', 'ci')).stdout).toBe('Revoked key ci.\n');
-    expect((await ask('GET', '/sandboxes', undefined, secret)).status).toBe(401);
+    expect((await overEnded(new Agent(), secret)).status).toBe(401);
     expect((await cli('key', 'revoke', 'nobody')).code).toBe(4);
   });
 });
