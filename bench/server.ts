@@ -1,8 +1,9 @@
 // A real server of the bench's own, in a process and a folder of its own.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../src/client/client.ts';
+import { packageRoot } from '../src/host/package-root.ts';
 import { cleanEnv } from './clean-env.ts';
 import { pinnedWords } from './pinned.ts';
 
@@ -64,12 +65,12 @@ function serve(
   { home, env: extra = {}, beside, isPinned = false }: Omit<ServerSettings, 'apiKey'>,
 ): Promise<Served> {
   const { SVC_DATABASE_PATH, ...others } = cleanEnv(home);
-  const env = {
+  const env = knownTo(root, {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
     ...others,
     ...(extra.SVC_DATABASE_URL === undefined && { SVC_DATABASE_PATH }),
     ...extra,
-  };
+  });
   // A log that costs nothing would flatter.
   const log = openSync(join(home, 'log'), 'a');
   const command = [process.execPath, join(root, 'bin/svc.js'), 'serve'];
@@ -92,6 +93,19 @@ function serve(
     );
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
   });
+}
+
+/** A server of an earlier commit refuses variables that are newer, and is compared without what they set. */
+export function knownTo(root: string, env: Record<string, string>): Record<string, string> {
+  if (join(root) === join(packageRoot())) return env;
+  const refused = { ...env, SVC_NEVER_A_VARIABLE: '1' };
+  const { stderr } = spawnSync(process.execPath, [join(root, 'bin/svc.js'), 'serve'], {
+    env: refused,
+    encoding: 'utf8',
+  });
+  const unknown = [...stderr.matchAll(/"(SVC_\w+)" is not a variable/g)].map(([, name]) => name);
+  if (unknown.length === 0) throw new Error(`the program in ${root} does not name unknown variables`);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !unknown.includes(name)));
 }
 
 function joining(unshare: number): string[] {

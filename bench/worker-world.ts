@@ -6,7 +6,7 @@ import type { Client } from '../src/client/client.ts';
 import { cleanEnv } from './clean-env.ts';
 import { INSPECTED } from './live-heap.ts';
 import type { InspectedProcess } from './memory-use.ts';
-import { type BenchServer, endSandboxes, withServer } from './server.ts';
+import { type BenchServer, endSandboxes, knownTo, withServer } from './server.ts';
 
 /** `tls` is called over TLS. */
 export type WorkerName = 'plain' | 'tls';
@@ -95,7 +95,8 @@ export function startWorker(
 ): ChildProcess {
   const own = join(home, name);
   mkdirSync(own);
-  const env = { PATH: process.env.PATH ?? '/usr/bin:/bin', ...cleanEnv(own), ...RUNNER, ...SECRET, ...extra };
+  const path = process.env.PATH ?? '/usr/bin:/bin';
+  const env = knownTo(root, { PATH: path, ...cleanEnv(own), ...RUNNER, ...SECRET, ...extra });
   const args = ['worker', '--id', name, '--control-plane', address, '--listen', '127.0.0.1:0'];
   const log = openSync(join(own, 'log'), 'a');
   const child = spawn(process.execPath, [join(root, 'bin/svc.js'), ...args], {
