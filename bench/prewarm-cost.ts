@@ -27,7 +27,7 @@ export function costPairs(world: ContainerWorld): Pair[] {
     {
       id: 'P26-memory',
       name: 'memory (PSS) of a container that is ready, with its shim',
-      target: 16,
+      target: 6,
       unit: 'MB',
       pairs: 5,
       warmUps: 0,
