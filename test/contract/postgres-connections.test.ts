@@ -368,6 +368,24 @@ describeWith(['postgres', 'openssl'], 'a real server', () => {
     });
   });
 
+  it('is not misled by settings that its user or its database has', async () => {
+    for (const setting of [
+      'extra_float_digits = -10',
+      "statement_timeout = '20ms'",
+      "default_transaction_isolation = 'serializable'",
+      "datestyle = 'German'",
+      "timezone = 'Pacific/Chatham'",
+      "client_encoding = 'LATIN1'",
+    ])
+      await administer(server, `ALTER DATABASE ${database} SET ${setting}`);
+    const { work } = connected(urlOf(database, server.port), { factor: 1 });
+    const text = `SELECT 1764190000000.125::float8 AS ms, current_setting('transaction_isolation') AS level,
+      pg_sleep(0.05)::text AS slept, $1::text AS text`;
+    expect(await work.read({ name: 'settings', text, values: ['\u{1f600}'] })).toEqual([
+      { ms: 1764190000000.125, level: 'read committed', slept: '', text: '\u{1f600}' },
+    ]);
+  });
+
   it('settles a write whose answer was lost, once, and commits behind it', async () => {
     const proxy = await tcpProxy(() => server.port);
     const { work, outcomes } = connected(urlOf(database, proxy.port), { factor: 4 });

@@ -279,6 +279,13 @@ describeWith(['postgres'], 'the schema of PostgreSQL', () => {
     });
   });
 
+  it('says which setting is wrong where no schema is on the search path', async () => {
+    await administer(server, `ALTER DATABASE ${database} SET search_path = 'nowhere'`);
+    await expect(migrated()).rejects.toMatchObject({
+      error: { code: 'unavailable', message: expect.stringContaining('search_path') },
+    });
+  });
+
   it('refuses an empty database that cannot store every text', async () => {
     const latin = `${database}_latin`;
     await administer(server, `CREATE DATABASE ${latin} TEMPLATE template0 ENCODING 'LATIN1'`);

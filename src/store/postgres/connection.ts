@@ -45,10 +45,13 @@ export interface DialOptions {
   prepare: boolean;
 }
 
-/** Sent after connecting: poolers refuse parameters of the start-up message that they do not know. */
+/**
+ * Sent after connecting: poolers refuse parameters of the start-up message that they do not know. A role may have others by itself,
+ * also ones that round numbers.
+ */
 const SETTINGS = `SET statement_timeout = ${STATEMENT_MS}; SET lock_timeout = ${LOCK_MS};
    SET idle_in_transaction_session_timeout = ${STATEMENT_MS}; SET default_transaction_isolation = 'read committed';
-   SET application_name = 'svc';
+   SET extra_float_digits = 1; SET application_name = 'svc';
    SELECT pg_is_in_recovery() AS is_standby, current_setting('default_transaction_read_only') = 'on' AS is_read_only`;
 
 export class Connection {

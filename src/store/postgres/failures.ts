@@ -77,6 +77,11 @@ const RIGHTS: Meaning = {
   message: 'The user of database.url lacks a right in the database.',
   remedy: 'Make the user the owner of the schema, or grant the right that the log names.',
 };
+const NO_SCHEMA: Meaning = {
+  code: 'unavailable',
+  message: 'No schema of the search_path of the user of database.url exists.',
+  remedy: 'Create the schema, or name one that exists: ALTER ROLE … SET search_path = public.',
+};
 const POOLED: Meaning = {
   code: 'unavailable',
   message: 'The database does not keep prepared statements, as behind a pooler in transaction mode.',
@@ -100,6 +105,7 @@ const ANSWERS: readonly (readonly [prefix: string, Outcome, Repeat, Meaning])[] 
   ['28', 'final', 'never', DENIED],
   ['3D000', 'final', 'never', DENIED],
   ['42501', 'final', 'never', RIGHTS],
+  ['3F000', 'final', 'never', NO_SCHEMA],
   ['23', 'final', 'never', EXISTS],
   ...LOST_PREPARED.map((state) => [state, 'final', 'never', POOLED] as const),
 ];
