@@ -7,6 +7,7 @@ import { Client } from '../../src/client/client.ts';
 import { NOTHING, remains } from '../support/checks/auditor.ts';
 import { describeWith } from '../support/requires.ts';
 import { type Browser, startBrowser } from '../support/servers/browser.ts';
+import { chosenDatabase } from '../support/servers/chosen-database.ts';
 import { type ConsolePage, NARROW, openConsole, WIDE } from '../support/servers/console-page.ts';
 import { p95, scrollTimes, showRows } from '../support/servers/many-rows.ts';
 import { startPrefixProxy } from '../support/servers/prefix-proxy.ts';
@@ -25,6 +26,10 @@ const ENV = {
   SVC_CONSOLE_LABEL_COLOUR: 'amber',
 };
 
+/** Servers over PostgreSQL run no sandboxes themselves: they have a worker, and no provider. */
+const WORKER = chosenDatabase() === undefined ? 'local' : 'beside';
+const ITS_PROVIDER =
+  chosenDatabase() === undefined ? [['providers/userspace', 'Provider userspace', 'provider'] as const] : [];
 /** A path, its heading, and the name of its picture. */
 const SCREENS = [
   ['', 'Overview', 'overview'],
@@ -39,9 +44,9 @@ const SCREENS = [
   ['usage?owner=ann', 'Usage', 'usage-owner'],
   ['owners', 'Owners and quotas', 'owners'],
   ['providers', 'Providers', 'providers'],
-  ['providers/userspace', 'Provider userspace', 'provider'],
+  ...ITS_PROVIDER,
   ['workers', 'Workers', 'workers'],
-  ['workers/local', 'Worker local', 'worker'],
+  [`workers/${WORKER}`, `Worker ${WORKER}`, 'worker'],
   ['replicas', 'Servers', 'servers'],
   ['audit', 'Audit', 'audit'],
   ['keys', 'Keys and logins', 'keys'],
