@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HOSTILE_ARCHIVES, LEADING_OUT } from '../support/hosts/hostile-archives.ts';
 import { layerRecords, openUnpacker, UNPACK_USERS, type Unpacker } from '../support/hosts/unpacker.ts';
-import { pax, type TarPart, tarArchive } from '../support/tar.ts';
+import { pax, summed, type TarPart, tarArchive } from '../support/tar.ts';
 import { until } from '../support/until.ts';
 
 const REFUSED = 3;
@@ -157,6 +157,21 @@ describe.each(UNPACK_USERS)('svc-agent unpack by $by', (user) => {
     expect(records().map(({ mtimeNs }) => mtimeNs)).toEqual(times);
   });
 
+  it('reads numbers that are written as binary', async () => {
+    const archive = tarArchive({ name: 'a', content: 'xyz' }, { name: 'b' });
+    archive.fill(0, 124, 136).writeUInt8(0x80, 124);
+    archive.writeUInt8(3, 135);
+    archive.fill(0xff, 136, 148).writeUInt8(0xf6, 147);
+    summed(archive);
+    expect(await unpacker.run(archive)).toMatchObject({ code: 0 });
+    expect(readFileSync(at('a'), 'utf8')).toBe('xyz');
+    expect(records().map(({ path, mtimeNs }) => [path, mtimeNs])).toEqual([
+      ['a', -10_000_000_000n],
+      ['b', 0n],
+    ]);
+    expect(lstatSync(at('a')).mtimeMs).toBe(-10_000);
+  });
+
   it('reads long names of GNU and of pax, and names of any bytes', async () => {
     const name = `${'deep/'.repeat(40)}file`;
     await unpacked(
@@ -262,6 +277,16 @@ describe.each(UNPACK_USERS)('svc-agent unpack by $by', (user) => {
       ...['--max-bytes', '600', '--max-entries', '2'],
     ]);
     expect(entries).toMatchObject({ code: BEYOND, stderr: expect.stringContaining('entry 3: ') });
+    const implied = await unpacker.run(tarArchive(pax({ path: `${'d/'.repeat(200)}f` }), { name: 's' }), [
+      ...['--max-bytes', '600', '--max-entries', '100'],
+    ]);
+    expect(implied).toMatchObject({ code: BEYOND, stderr: expect.stringContaining('entry 1: ') });
+    const noted = { 'SCHILY.xattr.user.a': 'x'.repeat(500_000) };
+    const attributes = await unpacker.run(
+      tarArchive(...['a', 'b', 'c'].flatMap((name) => [pax(noted), { name }])),
+      [...['--max-bytes', '600', '--max-entries', '10']],
+    );
+    expect(attributes).toMatchObject({ code: BEYOND, stderr: expect.stringContaining('entry 3: ') });
     const headers = await unpacker.run(
       tarArchive(...Array(3000).fill({ name: 'x', type: 'x' }), { name: 'a' }),
     );

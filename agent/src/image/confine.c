@@ -134,7 +134,7 @@ int confine(const struct unpack_options *options)
 	}
 	close(TARGET_FD);
 	if (limit(RLIMIT_CORE, 0) || limit(RLIMIT_CPU, CPU_SECONDS) || limit(RLIMIT_NOFILE, FILES_MAX) ||
-	    limit(RLIMIT_FSIZE, options->max_bytes))
+	    limit(RLIMIT_FSIZE, options->max_bytes + options->max_record_bytes))
 		return -1;
 	return drop_rights() || confine_calls() ? -1 : 0;
 }

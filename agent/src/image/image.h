@@ -16,12 +16,16 @@
 /* Names that lie in each other. Removing and merging hold descriptors for each. */
 #define DEPTH_MAX 256
 #define NAME_BYTES 255
+/* The path of a folder. The server puts the path of its store before it, and the kernel takes 4,096 bytes: what is longer
+ * could be made here, and then neither read nor removed. */
+#define FOLDER_PATH_MAX 3072
 #define LINKS_MAX 40
 /* Begins the name of an entry that removes the rest of it from lower layers. OCI image specification, "Whiteouts" */
 #define WHITEOUT ".wh."
 
 struct unpack_options {
 	uint64_t max_bytes, max_entries;
+	uint64_t max_record_bytes;  /* names and attributes of all entries */
 	uid_t uid;                  /* who owns the store, when the server is root */
 };
 

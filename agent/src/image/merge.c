@@ -24,6 +24,8 @@
 
 static int tree;                  /* the tree's root */
 static char path[2 * PATH_MAX];   /* of the folder that is merged, below the tree's root */
+static size_t root_length;        /* of the path of the tree's root */
+static size_t tree_length;        /* of the path of the tree's folder that is merged into, which links may lengthen */
 static unsigned layer_number;     /* of the layer that is merged, the lowest is 0 */
 
 /* The folder at a path of the image, as the image itself would see it. */
@@ -32,6 +34,20 @@ static int open_inside(const char *inside)
 	struct open_how how = { .flags = OPEN_FOLDER, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 
 	return (int)syscall(OPENAT2_CALL, tree, *inside ? inside : ".", &how, sizeof(how));
+}
+
+/* The length of the path of a folder; 0 when it is beyond all limits. */
+static size_t length_of(int folder)
+{
+	char at[PATH_MAX];
+	size_t length = fchdir(folder) || !getcwd(at, sizeof(at)) ? 0 : strlen(at);
+
+	return chdir("/") ? 0 : length;
+}
+
+static int too_deep(void)
+{
+	return refuse("a folder of a layer lies too deep");
 }
 
 /* Opens the parent of a record's path: -1 with the errno when there is none. `*name` is the last name. */
@@ -143,8 +159,12 @@ static int open_folder(int to, const char *name, mode_t mode)
 			return close(fd), -1;
 		return fd;
 	}
-	if (is_implied && (fd = open_inside(path)) >= 0)
+	if (is_implied && (fd = open_inside(path)) >= 0) {
+		size_t length = length_of(fd);
+
+		tree_length = length >= root_length ? length - root_length : FOLDER_PATH_MAX + 1;
 		return fd;
+	}
 	if (remove_name(to, name) || mkdirat(to, name, mode))
 		return -1;
 	return open_made(to, name, is_implied);
@@ -157,12 +177,15 @@ static int take_folder(int from, int to, const char *name)
 
 	if (source < 0 || fstat(source, &facts))
 		return fail_system("open a folder of a layer");
+	tree_length += strlen(name) + 1;
 	target = open_folder(to, name, facts.st_mode & 01777);
-	if (target < 0) {
-		close(source);
+	if (target >= 0 && tree_length <= FOLDER_PATH_MAX)
+		return merge_folder(source, target);
+	close(source);
+	if (target < 0)
 		return fail_system("make a folder of the tree");
-	}
-	return merge_folder(source, target);
+	close(target);
+	return too_deep();
 }
 
 static int take_file(int from, int to, const char *name)
@@ -193,7 +216,7 @@ static int is_folder(int folder, const struct dirent *entry)
 
 static int take_entry(int from, int to, const struct dirent *entry)
 {
-	size_t length = strlen(path);
+	size_t length = strlen(path), outer = tree_length;
 	int kind = is_folder(from, entry), failed;
 
 	if (kind < 0 || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
@@ -201,10 +224,11 @@ static int take_entry(int from, int to, const struct dirent *entry)
 	if (kind == 0)
 		return take_file(from, to, entry->d_name);
 	if (length + strlen(entry->d_name) + 2 > sizeof(path))
-		return refuse("a folder of a layer lies too deep");
+		return too_deep();
 	snprintf(path + length, sizeof(path) - length, "%s%s", length ? "/" : "", entry->d_name);
 	failed = take_folder(from, to, entry->d_name);
 	path[length] = '\0';
+	tree_length = outer;
 	return failed;
 }
 
@@ -250,6 +274,7 @@ int merge(const char *name, char *const *layers, size_t count)
 	tree = open(name, OPEN_FOLDER | O_NOFOLLOW);
 	if (tree < 0)
 		return fail_system("open the tree");
+	root_length = length_of(tree);
 	origin_begin();
 	for (; layer_number < count; layer_number++)
 		if (merge_layer(layers[layer_number]))

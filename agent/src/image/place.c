@@ -53,11 +53,11 @@ static int make_implied(const char *name)
 
 	if (strncmp(name, WHITEOUT, strlen(WHITEOUT)) == 0)
 		return refuse("an entry has a name that is reserved for whiteouts");
+	record.path = place_path(name);
+	if (!record.path || strlen(record.path) > FOLDER_PATH_MAX)
+		return refuse("an entry has a path that is too long");
 	if (mkdir(name, 0755))
 		return fail_system("make a folder");
-	record.path = place_path(name);
-	if (!record.path || strlen(record.path) >= PATH_MAX)
-		return refuse("an entry has a path that is too long");
 	return records_add(&record, NULL);
 }
 
@@ -153,7 +153,7 @@ static int check_depth(void)
 	const char *path = place_path("");
 	size_t depth = 0;
 
-	if (!path)
+	if (!path || strlen(path) > FOLDER_PATH_MAX)
 		return refuse("an entry has a path that is too long");
 	for (const char *at = path; *at; at++)
 		depth += *at == '/';

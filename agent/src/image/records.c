@@ -14,6 +14,13 @@
 
 static uint8_t buffer[64 * 1024];
 static size_t used;
+static uint64_t records_left = UINT64_MAX, bytes_left = UINT64_MAX;
+
+void records_limit(uint64_t max_records, uint64_t max_bytes)
+{
+	records_left = max_records;
+	bytes_left = max_bytes;
+}
 
 int records_flush(void)
 {
@@ -57,6 +64,31 @@ static int add_text(const char *text, size_t size)
 	return add_number(size, 4) || add(text, size) ? -1 : 0;
 }
 
+static uint64_t size_of(const struct record *record, const struct tar_entry *entry)
+{
+	uint64_t size = HEAD + 4 + strlen(record->path) + 4 + (record->target ? strlen(record->target) : 0) + 2;
+
+	for (size_t i = 0; i < entry->attribute_count; i++)
+		size += 8 + entry->attributes[i].name_size + entry->attributes[i].value_size;
+	return size;
+}
+
+/* Who reads the records keeps all paths of a layer in memory. */
+static int take_from_limit(const struct record *record, const struct tar_entry *entry)
+{
+	uint64_t size = size_of(record, entry);
+
+	if (strlen(record->path) >= PATH_MAX)
+		return refuse("an entry has a path that is too long");
+	if (records_left == 0)
+		return beyond("the archive holds more entries than allowed");
+	if (size > bytes_left)
+		return beyond("the archive holds more names and attributes than allowed");
+	records_left--;
+	bytes_left -= size;
+	return 0;
+}
+
 static int add_attributes(const struct tar_entry *entry)
 {
 	for (size_t i = 0; i < entry->attribute_count; i++) {
@@ -75,6 +107,8 @@ int records_add(const struct record *record, const struct tar_entry *entry)
 
 	if (!entry)
 		entry = &nothing;
+	if (take_from_limit(record, entry))
+		return -1;
 	if (add_number((uint64_t)record->type, 1) || add_number(record->flags, 1) || add_number(entry->mode, 2))
 		return -1;
 	if (add_number(entry->uid, 4) || add_number(entry->gid, 4) || add_number((uint64_t)entry->mtime_ns, 8))

@@ -27,6 +27,8 @@ struct record {
 	uint64_t size;
 };
 
+/* Limits what records_add() takes: records, and bytes of them. Without it both are unlimited. */
+void records_limit(uint64_t max_records, uint64_t max_bytes);
 /* Appends to a buffer that records_flush() writes to RECORDS_FD. `entry` has the other facts; NULL: there are none. */
 int records_add(const struct record *record, const struct tar_entry *entry);
 int records_flush(void);

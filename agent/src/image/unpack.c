@@ -17,6 +17,10 @@
 #include "image/image.h"
 #include "image/records.h"
 
+/* Of records, for each entry that is allowed, and in addition: paths of distributions are a quarter as long. */
+#define RECORD_BYTES 256
+#define RECORDS_SPARE (1024 * 1024)
+
 static struct tar tar;
 
 static int report(const struct counts *counts, int failed)
@@ -49,6 +53,8 @@ static int unpack_all(const struct unpack_options *options, struct counts *count
 	int more;
 
 	tar_open(&tar, STDIN_FILENO);
+	/* Folders that no entry names have records, too: an entry may imply as many as its path has parts. */
+	records_limit(options->max_entries, options->max_record_bytes);
 	while ((more = tar_next(&tar, &entry)) > 0) {
 		/* The server compares the digest of all bytes, or has seen the end. */
 		tar.may_lack_end = true;
@@ -101,6 +107,7 @@ int unpack_main(int argc, char **argv)
 			return usage();
 	if (!options.max_bytes || !options.max_entries || (at < argc && at + 2 >= argc))
 		return usage();
+	options.max_record_bytes = options.max_entries * RECORD_BYTES + RECORDS_SPARE;
 	umask(0);
 	if (confine(&options))
 		return report(&counts, -1);

@@ -40,7 +40,8 @@ static int has_id(const char *text, unsigned id)
 	return 0;
 }
 
-/* The content with a NUL at its end; NULL when it is not a file of reasonable size. */
+/* The content with a NUL at its end, nothing where the image has no such file; NULL when it is not a file of reasonable
+ * size. */
 static char *read_users(int etc, const char *name)
 {
 	int fd = openat(etc, name, READ);
@@ -48,6 +49,8 @@ static char *read_users(int etc, const char *name)
 	char *text = NULL;
 	ssize_t got = -1;
 
+	if (fd < 0 && errno == ENOENT)
+		return strdup("");
 	if (fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size <= USERS_MAX)
 		text = malloc((size_t)facts.st_size + 1);
 	if (text)

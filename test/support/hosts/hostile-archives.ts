@@ -2,6 +2,8 @@
 import { pax, type TarPart } from '../tar.ts';
 
 const UP = '../'.repeat(12);
+/** Twice as long it is nearly the longest. */
+const LONG = `${'x'.repeat(250)}/`.repeat(8).slice(0, -1);
 
 /** Each must be refused. `beside` is a folder outside, which has a file `sentinel`. */
 export const HOSTILE_ARCHIVES: [string, (beside: string) => TarPart[]][] = [
@@ -53,11 +55,29 @@ export const HOSTILE_ARCHIVES: [string, (beside: string) => TarPart[]][] = [
   ['a path that is too long', () => [pax({ path: 'd/'.repeat(2100) }), { name: 's' }]],
   ['a name that is too long', () => [pax({ path: 'x'.repeat(256) }), { name: 's' }]],
   ['folders that lie too deep', () => [pax({ path: 'd/'.repeat(300) }), { name: 's', type: '5' }]],
+  [
+    'a path that is too long through links',
+    () => [
+      pax({ path: LONG }),
+      { name: 's', type: '5' },
+      pax({ linkpath: LONG }),
+      { name: 'l', type: '2' },
+      pax({ path: `l/${LONG}` }),
+      { name: 's', type: '5' },
+      pax({ linkpath: `l/${LONG}` }),
+      { name: 'm', type: '2' },
+      { name: `m/${'x'.repeat(90)}`, type: '2', link: 'y' },
+    ],
+  ],
+  ['a negative size', () => [{ name: 's', size: -1 }]],
   ['a NUL in a path', () => [pax({ path: 'a\0b' }), { name: 's' }]],
   ['a pax header without an entry', () => [{ name: 'a' }, pax({ path: 'b' })]],
   [
     'too many attributes',
-    () => [pax(Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`SCHILY.xattr.user.a${i}`, 'x'])))],
+    () => [
+      pax(Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`SCHILY.xattr.user.a${i}`, 'x']))),
+      { name: 's' },
+    ],
   ],
 ];
 
