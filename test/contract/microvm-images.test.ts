@@ -24,6 +24,7 @@ const LAYER = tarArchive(
   { name: 'var/mail', type: '5', mode: 0o2770, gid: 8 },
   { name: 'var/mail/new', content: 'mail', mode: 0o600, uid: 70_000, gid: 80_000 },
 );
+const ENV = ['PATH=/opt/tool/bin:/bin', 'GREETING=a=b', 'HOME=/elsewhere'];
 const UPPER = tarArchive({ name: 'note', content: 'upper\n' });
 
 describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'a virtual machine on an image of the store', () => {
@@ -39,7 +40,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'a virtual machine on an ima
       limits: { maxBytes: 2 ** 32, maxEntries: 100_000 },
     };
     const layout = ociFiles(
-      { layers: [LAYER, UPPER], name: IMAGE },
+      { layers: [LAYER, UPPER], name: IMAGE, config: { Env: ENV } },
       { layers: [UPPER], name: 'team/other:1', architecture: 'riscv64' },
     );
     const source = writeFiles(join(place.home, 'layout'), layout);
@@ -75,6 +76,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'a virtual machine on an ima
     expect(await inside('echo mine >/note; cat /note; echo x >/var/mail/two && cat /var/mail/two')).toBe(
       'mine\nx\n',
     );
+    expect(await inside('echo $PATH $GREETING $HOME')).toBe('/opt/tool/bin:/bin a=b /root\n');
     await expect(removeStored(store, IMAGE)).rejects.toMatchObject({ code: 'conflict' });
     await provider.destroy({ id, epoch: 1 }, soon());
     expect(machineRemains(place, id)).toEqual([]);

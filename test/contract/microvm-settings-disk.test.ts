@@ -77,7 +77,7 @@ async function planIn(home: string): Promise<MonitorPlan> {
 /** The first of a key counts: the port is not the vsock's here. */
 function settings(): Buffer {
   const made = { memory_mb: 128 };
-  const told = guestSettings({ spec: runtimeSpec('sb-disk'), made, network: 'none', secret });
+  const told = guestSettings({ spec: runtimeSpec('sb-disk'), made, network: 'none', secret, env: {} });
   return settingsDisk(Buffer.concat([told, encodeSettings([['vsock_port', '0']])]));
 }
 

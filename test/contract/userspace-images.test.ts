@@ -402,6 +402,22 @@ describeWith(['root', 'busybox', 'unshare'], 'images of the store', () => {
     );
   });
 
+  it('have a name for the uid where the image has no file of names', async () => {
+    const bare = BASE.filter(({ name }) => !['etc/passwd', 'etc/group'].includes(`${name}`));
+    await importBusybox(store, { name: 'nameless:1', layers: [tarArchive(...bare)] });
+    expect((await runOn('nameless:1', 'id -un; id -gn; cat /etc/passwd')).out).toBe(
+      'sandbox\nsandbox\nsandbox:x:1000:1000:sandbox:/workspace:/bin/sh\n',
+    );
+  });
+
+  it('bring variables that fit beside those that are too long', async () => {
+    const Env = ['FIRST=1', `LONG=${'x'.repeat(16_379)}`, 'PATH=/opt/bin:/bin'];
+    await importBusybox(store, { name: 'long:1', config: { Env } });
+    const { out, warnings } = await runOn('long:1', 'echo $FIRST$LONG$PATH');
+    expect(out).toBe('1/opt/bin:/bin\n');
+    expect(warnings).toEqual(['Only 2 of 3 environment variables of the image are set.']);
+  });
+
   it('bring only as many variables as fit', async () => {
     const Env = Array.from({ length: 60 }, (_, at) => `V${at}=${at}`);
     await importBusybox(store, { name: 'env:1', config: { Env } });

@@ -6,6 +6,7 @@ import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { wrapNotStarted } from '../../domain/not-started.ts';
 import { agentLifeMs } from '../../domain/ttl.ts';
+import { imageEnvironment } from '../local/image-environment.ts';
 import { runtimeName } from '../local/instance-folders.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
@@ -34,15 +35,17 @@ export async function createRuntime(
     plan.hold?.release();
   }
   const { memory_mb, vcpus, warnings } = plan.making.shape;
-  const { name, warnings: imageWarnings, stored } = plan.image;
+  const { name, stored } = plan.image;
   const digest = stored && { image_digest: stored.image.digest };
-  const shape = { memory_mb, vcpus, warnings: [...imageWarnings, ...warnings] };
+  const shape = { memory_mb, vcpus, warnings: [...plan.warnings, ...warnings] };
   return { runtime_id: plan.making.name, image: name, ...shape, ...digest };
 }
 
 interface Start {
   making: Making;
   image: ChosenImage;
+  /** What the image lacks of what was asked. */
+  warnings: string[];
   hold: SnapshotHold | undefined;
 }
 
@@ -60,15 +63,17 @@ async function planMaking(
   await state.prepare();
   const machinery = await state.machinery.ready();
   signal.throwIfAborted();
-  const making = { spec, name, paths, image, machinery, shape: shapeFor(state, spec) };
-  refuseDifferences(spec.strict, [...image.warnings, ...making.shape.warnings]);
+  const { env, warnings: unset } = imageEnvironment(image);
+  const making = { spec, name, paths, image, env, machinery, shape: shapeFor(state, spec) };
+  const warnings = [...image.warnings, ...unset];
+  refuseDifferences(spec.strict, [...warnings, ...making.shape.warnings]);
   const isKept = state.config.snapshots && state.monitor.restores;
-  return { making, image, hold: isKept ? await snapshots.hold(making, signal) : undefined };
+  return { making, image, warnings, hold: isKept ? await snapshots.hold(making, signal) : undefined };
 }
 
 async function start(
   state: MicrovmState,
-  { making, image, hold }: Start,
+  { making, image, hold }: Omit<Start, 'warnings'>,
   signal: AbortSignal,
 ): Promise<void> {
   await claimFolder(making.paths.folder);
@@ -85,7 +90,7 @@ async function start(
 /** Returns false when the snapshot could not be restored: nothing of the attempt is left. */
 async function restored(
   state: MicrovmState,
-  { making, image, hold }: Start & { hold: SnapshotHold },
+  { making, image, hold }: Omit<Start, 'warnings'> & { hold: SnapshotHold },
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
@@ -114,10 +119,10 @@ async function undo(state: MicrovmState, name: string): Promise<void> {
 
 /** When this throws, `clear` removes the remains in the run folder. */
 async function boot(state: MicrovmState, making: Making, signal: AbortSignal): Promise<void> {
-  const { spec, shape, paths } = making;
+  const { spec, shape, paths, env } = making;
   const secret = agentSecret(state.instance.key, spec.id, spec.epoch);
   const lifeMs = agentLifeMs(spec.deadline, state.clock.monotonic());
-  const settings = guestSettings({ spec, made: shape, network: networkOf(state, spec), secret, lifeMs });
+  const settings = guestSettings({ spec, made: shape, network: networkOf(state, spec), secret, env, lifeMs });
   const overlay = (path: string) => state.overlays.make(path);
   const { process, plan } = await launch(
     state,

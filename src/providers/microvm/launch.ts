@@ -21,6 +21,8 @@ export interface Making {
   paths: RuntimePaths;
   shape: Shape;
   image: { name: string; path: string };
+  /** The environment that the image brings. */
+  env: Record<string, string>;
   machinery: Machinery;
 }
 

@@ -11,11 +11,13 @@ interface GuestOrder {
   made: Pick<Created, 'memory_mb'>;
   network: 'none' | 'user';
   secret: Buffer;
+  /** The environment that the image brings. */
+  env: Record<string, string>;
   /** The time after which the guest ends by itself, in ms. */
   lifeMs?: number | undefined;
 }
 
-export function guestSettings({ spec, made, network, secret, lifeMs }: GuestOrder): Buffer {
+export function guestSettings({ spec, made, network, secret, env, lifeMs }: GuestOrder): Buffer {
   const half = `${(made.memory_mb * MEBIBYTE) / 2}`;
   return encodeSettings([
     ['secret', secret.toString('hex')],
@@ -28,7 +30,7 @@ export function guestSettings({ spec, made, network, secret, lifeMs }: GuestOrde
     ['network', network],
     ...(lifeMs === undefined ? [] : [['life_ms', `${lifeMs}`] as Setting]),
     ...(network === 'none' ? WITHOUT_NETWORK : []),
-    ...environmentSettings('root', '/root'),
+    ...environmentSettings('root', '/root', env),
   ]);
 }
 

@@ -8,7 +8,10 @@ import type { MicrovmState } from './state.ts';
 
 /** The most that are kept: each holds the disk that a guest of its size has touched. */
 const MOST = 8;
-const MADE_OF = ['image_identity', 'kernel_digest', 'initramfs_digest', 'monitor', 'boot_id'] as const;
+const MADE_OF = [
+  ...(['image_identity', 'environment', 'kernel_digest', 'initramfs_digest'] as const),
+  ...(['monitor', 'boot_id'] as const),
+];
 const SHARED = ['kernel_digest', 'initramfs_digest', 'monitor', 'boot_id'] as const;
 
 type Places = Pick<MicrovmFolders, 'snapshots'>;

@@ -107,7 +107,7 @@ async function save(state: MicrovmState, order: SaveOrder, signal: AbortSignal):
 
 function inputsOf(
   state: MicrovmState,
-  { spec, shape }: Making,
+  { spec, shape, env }: Making,
   { secret, memory }: { secret: Buffer; memory: string },
 ) {
   return {
@@ -116,6 +116,7 @@ function inputsOf(
       made: shape,
       network: networkOf(state, spec),
       secret,
+      env,
     }),
     memory: { kind: 'file', path: memory, isShared: true } as const,
     overlay: (path: string) => state.overlays.make(path),

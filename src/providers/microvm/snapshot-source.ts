@@ -1,5 +1,6 @@
 // The snapshots of one instance: each is made once for many callers, replaced when it no longer fits, not retried for a while
 // after a failure, and never removed while a guest starts from it.
+import { createHash } from 'node:crypto';
 import { rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
@@ -153,12 +154,13 @@ export class SnapshotSource {
 
 async function factsOf(
   state: MicrovmState,
-  { image, machinery, shape, spec }: Making,
+  { image, env, machinery, shape, spec }: Making,
 ): Promise<SnapshotFacts> {
   const { kernel, initramfs, monitor, accelerator } = machinery;
   return {
     image: image.name,
     image_identity: (await imageIdentity(state.images, image.path)) ?? '',
+    ...(Object.keys(env).length > 0 && { environment: hashOf(env) }),
     kernel: kernel.version,
     kernel_digest: kernel.digest,
     initramfs_digest: initramfs.digest,
@@ -172,6 +174,9 @@ async function factsOf(
     overlay_mb: state.config.overlay_mb,
   };
 }
+
+const hashOf = (env: Record<string, string>) =>
+  createHash('sha256').update(JSON.stringify(env)).digest('hex');
 
 async function endUnfinished(state: MicrovmState): Promise<void> {
   const names = await runtimeNames(state.folders);

@@ -13,6 +13,8 @@ const FILES = ['memory', 'state', 'overlay'] as const;
 export interface SnapshotFacts {
   image: string;
   image_identity: string;
+  /** SHA-256 of the environment that the image brings; absent without one. Images can share a file, and differ in it. */
+  environment?: string;
   kernel: string;
   kernel_digest: string;
   initramfs_digest: string;

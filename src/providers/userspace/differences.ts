@@ -1,7 +1,7 @@
 // How a sandbox differs from its request, as far as known before anything is created: warnings, or the refusal of a strict spawn.
 import type { UserspaceConfig } from '../../schema/config.ts';
 import type { CgroupPlan } from '../local/cgroup-plan.ts';
-import { imageEnvironment } from './image-environment.ts';
+import { imageEnvironment } from '../local/image-environment.ts';
 import { canChooseUser } from './image-user.ts';
 import { memoryFor, missingLimits } from './limits.ts';
 import type { PlannedOrder } from './order.ts';

@@ -10,11 +10,11 @@ import {
   POOL_PROCESSES,
   planCgroups,
 } from '../local/cgroup-plan.ts';
+import { imageEnvironment } from '../local/image-environment.ts';
 import { runFolder, runtimeName } from '../local/instance-folders.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { differences } from './differences.ts';
 import { resolverPath } from './etc.ts';
-import { imageEnvironment } from './image-environment.ts';
 import type { SandboxUser } from './image-user.ts';
 import { keptFile } from './kept-file.ts';
 import { memoryFor } from './limits.ts';

@@ -39,15 +39,17 @@ function ground(save: typeof saveSnapshot = saved) {
     boots: new ConcurrencyLimit(1, { clock, waiting: 10, waitMs: 60_000 }),
   } as unknown as MicrovmState;
   const source = new SnapshotSource(state, save);
-  const hold = (id = 'sb-one', vcpus = 1) => source.hold(making(id, vcpus), signal);
+  const hold = (id = 'sb-one', vcpus = 1, env: Record<string, string> = {}) =>
+    source.hold(making(id, vcpus, env), signal);
   const warnings = () => logger.lines.map(({ message }) => message);
   return { source, state, hold, warnings, left: () => readdirSync(snapshots) };
 }
 
-function making(id: string, vcpus: number): Making {
+function making(id: string, vcpus: number, env: Record<string, string>): Making {
   return {
     spec: { id, network: 'none' },
     image: { name: 'debian', path: '/no/image' },
+    env,
     shape: { memory_mb: 128, vcpus },
     machinery: {
       kernel: { version: '6', digest: 'k' },
@@ -88,6 +90,19 @@ it('is made once for simultaneous callers, and kept', async () => {
   expect(all.map((held) => held?.snapshot.key)).toEqual([left()[0], left()[0]]);
   expect((await hold('sb-c'))?.snapshot.key).toBe(left()[0]);
   expect(made).toBe(1);
+});
+
+it('is another one for another environment of the image, whose disk may be the same', async () => {
+  const { hold, left } = ground();
+  const keys = [];
+  for (const env of [undefined, { A: '1' }, { A: '2' }, { A: '2' }]) {
+    const held = await hold('sb-a', 1, env);
+    keys.push(held?.snapshot.key);
+    held?.release();
+  }
+  expect(new Set(keys).size).toBe(3);
+  expect(keys[2]).toBe(keys[3]);
+  expect(left()).toEqual([keys[3]]);
 });
 
 it('is awaited only for a limited time, and serves the next sandbox', async () => {
