@@ -71,8 +71,13 @@ export function imageText(image: Image): string {
     ['digest', image.digest],
     ['platform', image.runnable ? image.platform : `${image.platform}, which this machine cannot run`],
     ['size', `${sizeText(image.size_bytes)}, ${sizeText(image.shared_bytes)} shared with other images`],
+    [
+      'disk',
+      image.disk_bytes === undefined ? undefined : `${sizeText(image.disk_bytes)} for virtual machines`,
+    ],
     ['files', image.files],
     ['source', image.source],
+    ['access', image.private ? 'private: it was pulled with credentials' : undefined],
     ['stored', image.stored_at],
     ['last used', image.last_used_at],
     ['sandboxes', image.sandboxes],

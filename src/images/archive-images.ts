@@ -13,7 +13,8 @@ import {
   parseDocument,
   savedImages,
 } from './documents.ts';
-import { cutOff, folderMembers, invalid, type Members, tarMembers } from './members.ts';
+import { cutOff, invalid } from './invalid-image.ts';
+import { folderMembers, type Members, tarMembers } from './members.ts';
 import { digestOf, hexOf } from './store-paths.ts';
 
 /** Layers of this kind of processor run here. */
@@ -170,6 +171,7 @@ function rootImage(tar: string): ArchivedImage {
     platform: OWN_PLATFORM,
     diffIds: undefined,
     config,
+    unusedVariables: 0,
     layers: [{ digest: undefined, open }],
   };
 }

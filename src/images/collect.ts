@@ -6,6 +6,8 @@ import { diskFile, type StorePaths } from './store-paths.ts';
 import { entriesOf, readImage, readLayer, readNames, type StoredImage } from './store-records.ts';
 import { usersOf } from './tree-uses.ts';
 
+const RECORD = '.json';
+
 /**
  * Removes images, trees, disks and layers that no name leads to, and what killed processes left. Trees in use stay, and their
  * disks; and layers that were unpacked since the first import or pull began that has not ended. Call it with the store's lock.
@@ -13,10 +15,11 @@ import { usersOf } from './tree-uses.ts';
  */
 export async function collect({ agent }: Pick<LockDeps, 'agent'>, paths: StorePaths): Promise<number> {
   const since = await sweepTemporary({ agent, paths });
+  await removeUnfinished(paths);
   const kept = new Set((await readNames(paths)).map(({ digest }) => digest));
   const images: StoredImage[] = [];
   for (const file of await entriesOf(paths.images)) {
-    const digest = `sha256:${file.replace(/\.json.*$/, '')}`;
+    const digest = `sha256:${file.slice(0, -RECORD.length)}`;
     const image = kept.has(digest) ? await readImage(paths, digest) : undefined;
     if (image) images.push(image);
     else await rm(join(paths.images, file), { force: true });
@@ -37,6 +40,13 @@ export async function collect({ agent }: Pick<LockDeps, 'agent'>, paths: StorePa
     await discard(paths, join(paths.layers, layer));
   }
   return freed;
+}
+
+/** Records whose writer was killed: nobody else writes any now. */
+async function removeUnfinished({ names, images }: StorePaths): Promise<void> {
+  for (const folder of [names, images])
+    for (const file of await entriesOf(folder))
+      if (!file.endsWith(RECORD)) await rm(join(folder, file), { force: true });
 }
 
 /** Disks of trees that are no longer there, and those that an older program made. Returns their bytes. */

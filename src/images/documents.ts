@@ -1,13 +1,14 @@
 // The documents of images: OCI indexes, manifests and configs, and the manifest of `docker save`. They are hostile input:
 // bounded, hashed before they are parsed, and only known fields are used.
 
-import { invalid } from './members.ts';
+import { invalid } from './invalid-image.ts';
 import { hexOf, isDigest } from './store-paths.ts';
 
 export const MOST_DOCUMENT = 4 * 1024 * 1024;
 const MOST_LAYERS = 128;
 const MOST_TEXT = 4096;
 const MOST_WORDS = 1000;
+const MOST_VARIABLE = 16 * 1024;
 
 type Fields = Record<string, unknown>;
 
@@ -40,19 +41,21 @@ export interface ParsedConfig {
   platform: string;
   diffIds: string[];
   config: ImageConfig;
+  /** How many variables of its environment cannot be used. */
+  unusedVariables: number;
 }
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
-const textOf = (value: unknown): string =>
-  typeof value === 'string' && value.length <= MOST_TEXT && !value.includes('\0') ? value : '';
+const textOf = (value: unknown, most = MOST_TEXT): string =>
+  typeof value === 'string' && value.length <= most && !value.includes('\0') ? value : '';
 const textsOf = (value: unknown): string[] =>
   Array.isArray(value)
     ? value
         .slice(0, MOST_WORDS)
         .filter((text) => typeof text === 'string')
-        .map(textOf)
+        .map((text) => textOf(text))
     : [];
 
 export function parseDocument(bytes: Buffer): unknown {
@@ -78,7 +81,9 @@ function descriptorOf(value: unknown): Descriptor {
   };
 }
 
-const platformOf = ({ os, architecture }: Fields) => `${textOf(os)}/${textOf(architecture)}`;
+const platformOf = ({ os, architecture }: Fields) => `${wordOf(os)}/${wordOf(architecture)}`;
+/** Errors name platforms, so nothing else may be in them. */
+const wordOf = (value: unknown) => (/^[\w.-]{0,32}$/.test(textOf(value)) ? textOf(value) : 'unknown');
 
 /** The entries of an index; undefined when the document is not one. */
 export function indexOf(document: unknown): Descriptor[] | undefined {
@@ -108,23 +113,31 @@ export function configOf(document: unknown): ParsedConfig {
   if (!Array.isArray(diffIds) || diffIds.length > MOST_LAYERS || diffIds.length === 0)
     throw invalid('The config of the image names no layers, or too many.');
   for (const digest of diffIds) hexOf(`${digest}`);
+  const { env, unused } = environmentOf(config.Env);
   return {
     platform: platformOf(fields),
     diffIds,
     config: {
       user: textOf(config.User),
       workdir: textOf(config.WorkingDir),
-      env: environmentOf(textsOf(config.Env)),
+      env,
       entrypoint: textsOf(config.Entrypoint),
       cmd: textsOf(config.Cmd),
-      exposed_ports: Object.keys(fieldsOf(config.ExposedPorts)).slice(0, MOST_WORDS).map(textOf),
+      exposed_ports: Object.keys(fieldsOf(config.ExposedPorts))
+        .slice(0, MOST_WORDS)
+        .map((text) => textOf(text)),
     },
+    unusedVariables: unused,
   };
 }
 
-function environmentOf(lines: readonly string[]): Record<string, string> {
-  const pairs = lines.filter((line) => line.indexOf('=') > 0).map((line) => line.split(/=(.*)/s));
-  return Object.fromEntries(pairs.map(([name = '', value = '']) => [name, value]));
+function environmentOf(value: unknown): { env: Record<string, string>; unused: number } {
+  const all: unknown[] = Array.isArray(value) ? value : [];
+  const lines = all.slice(0, MOST_WORDS).map((line) => textOf(line, MOST_VARIABLE));
+  const usable = lines.filter((line) => line.indexOf('=') > 0);
+  const pairs = usable.map((line) => line.split(/=(.*)/s));
+  const env = Object.fromEntries(pairs.map(([name = '', text = '']) => [name, text]));
+  return { env, unused: all.length - usable.length };
 }
 
 export interface SavedImage {

@@ -16,6 +16,7 @@ import {
   readLayer,
   readName,
   readNames,
+  requireNames,
   type StoredImage,
   type StoredName,
   writeRecord,
@@ -156,6 +157,7 @@ export async function tagStored(
   if (!found) throw noStoredImage(name);
   return withStoreLock({ ...deps, paths }, new AbortController().signal, async () => {
     if (!view.private_images) await refuseReserved(paths, [complete]);
+    await requireNames(paths, [complete]);
     const { digest, source, access } = found;
     const whose = access === undefined ? {} : { access };
     const record = {

@@ -11,7 +11,7 @@ import { collect } from './collect.ts';
 import { decompressed } from './decompress.ts';
 import type { FoundImage } from './found-images.ts';
 import { findStored, refuseReserved, type StoreDeps } from './image-store.ts';
-import { invalid } from './members.ts';
+import { invalid } from './invalid-image.ts';
 import { type LayerEvent, type Putting, putImage, putLayer } from './put-image.ts';
 import { watchRoom } from './room.ts';
 import { type LockDeps, withStoreLock, withTemporary } from './store-lock.ts';
@@ -104,10 +104,11 @@ function unnamed(): ServiceError {
 /** Their diff_ids. */
 async function putLayers(importing: Importing, image: ArchivedImage): Promise<string[]> {
   const layers: string[] = [];
+  const putting = { ...importing, left: { ...importing.deps.limits } };
   for (const [at, layer] of image.layers.entries()) {
     const known = image.diffIds?.[at];
     const progress = { layer: at + 1, layers: image.layers.length };
-    layers.push(await putLayer(importing, layer, known, progress));
+    layers.push(await putLayer(putting, layer, known, progress));
   }
   return layers;
 }

@@ -1,17 +1,12 @@
 // The files of an archive of images: members of a tar that can seek, or files of a folder. Only names that documents refer to
 // are opened.
 import { constants, createReadStream } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
-import { join, posix } from 'node:path';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { ServiceError } from '../domain/errors.ts';
-import { BLOCK, noTar, parseHeader } from '../domain/tar/tar-header.ts';
-
-const MOST_MEMBERS = 1_000_000;
-const MOST_EXTENSION = 64 * 1024;
-const MOST_PARTS = 4;
-const MOST_LINKS = 8;
+import { invalid } from './invalid-image.ts';
+import { indexTar, MOST_PARTS } from './tar-index.ts';
 
 export interface Members {
   /** Undefined when there is no such file. Throws `provider_error` for one that is larger than `maxBytes`. */
@@ -84,20 +79,17 @@ function ifMissing(error: NodeJS.ErrnoException): undefined {
   throw error;
 }
 
-type Member = { at: number; size: number } | { link: string };
-
-/** A tar, which is read once from header to header. Throws `bad_request` for a file that is not a tar. */
+/** A tar, which is read once from header to header. Throws as `indexTar`. */
 export async function tarMembers(path: string, signal: AbortSignal): Promise<Members> {
   const file = await open(path, 'r');
   try {
-    const { index, hasEnd } = await indexOf(file, signal);
-    const top = new Set([...index.keys()].map((name) => name.split('/')[0]));
+    const { find, hasTop, hasEnd } = await indexTar(file, signal);
     return membersOf({
-      hasTop: (name) => top.has(name),
+      hasTop,
       hasEnd,
       close: () => file.close(),
       async open(name) {
-        const member = resolved(index, name);
+        const member = find(name);
         if (!member) return undefined;
         if (member.size === 0) return { size: 0, bytes: createReadStream('/dev/null') };
         const range = { start: member.at, end: member.at + member.size - 1, highWaterMark: 1024 * 1024 };
@@ -108,70 +100,4 @@ export async function tarMembers(path: string, signal: AbortSignal): Promise<Mem
     await file.close();
     throw error;
   }
-}
-
-async function indexOf(
-  file: FileHandle,
-  signal: AbortSignal,
-): Promise<{ index: Map<string, Member>; hasEnd: boolean }> {
-  const index = new Map<string, Member>();
-  const { size: end } = await file.stat();
-  const take = async (at: number, size: number) => {
-    const bytes = Buffer.alloc(size);
-    const { bytesRead } = await file.read(bytes, 0, size, at);
-    if (bytesRead < size) throw cutOff();
-    return bytes;
-  };
-  if (end < BLOCK) throw noTar();
-  let long: string | undefined;
-  for (let at = 0, count = 0; at < end; count++) {
-    signal.throwIfAborted();
-    if (count > MOST_MEMBERS) throw invalid('The archive has too many entries.');
-    const header = parseHeader(await take(at, BLOCK));
-    if (!header) return { index, hasEnd: true };
-    const { type, size } = header;
-    const content = at + BLOCK;
-    if (type === 'x' || type === 'L') {
-      if (size > MOST_EXTENSION) throw invalid('An entry of the archive has too much metadata.');
-      const text = (await take(content, size)).toString('latin1');
-      long = type === 'L' ? text.replace(/\0.*$/s, '') : (/\d+ path=([^\n]*)\n/.exec(text)?.[1] ?? long);
-    } else {
-      const name = posix.normalize(`/${long ?? header.name}`).slice(1);
-      long = undefined;
-      if (type === '0' || type === '7') index.set(name, { at: content, size });
-      else if (type === '1' || type === '2') index.set(name, { link: targetOf(name, header.link, type) });
-      else index.set(name, { at: content, size: 0 });
-    }
-    at = content + Math.ceil((['1', '2', '5'].includes(type) ? 0 : size) / BLOCK) * BLOCK;
-    if (!Number.isSafeInteger(at) || at > end) throw cutOff();
-  }
-  return { index, hasEnd: false };
-}
-
-/** Within the archive: a symbolic link is relative to its folder, a hard link to the top. */
-function targetOf(name: string, link: string, type: string): string {
-  const from = type === '2' ? posix.dirname(`/${name}`) : '/';
-  return posix.resolve(from, link).slice(1);
-}
-
-function resolved(index: Map<string, Member>, name: string): { at: number; size: number } | undefined {
-  let member = index.get(name);
-  for (let links = 0; member && 'link' in member && links < MOST_LINKS; links++)
-    member = index.get(member.link);
-  return member && !('link' in member) ? member : undefined;
-}
-
-/** The archive ends too early. */
-export function cutOff(): ServiceError {
-  return invalid('The archive is cut off.');
-}
-
-/** An archive or a document of an image that is damaged, hostile or of an unknown kind. */
-export class InvalidImage extends ServiceError {}
-
-export function invalid(message: string, cause?: unknown): ServiceError {
-  return new InvalidImage('provider_error', message, {
-    cause,
-    remedy: 'Create the archive again, for example with `docker save`.',
-  });
 }

@@ -10,7 +10,7 @@ import type { ArchivedImage, ArchivedLayer } from './archive-images.ts';
 import { decompressed } from './decompress.ts';
 import type { FoundImage } from './found-images.ts';
 import { refuseReserved, type StoreDeps } from './image-store.ts';
-import { invalid } from './members.ts';
+import { invalid } from './invalid-image.ts';
 import { requireRoom, watchRoom } from './room.ts';
 import { type LockDeps, withStoreLock } from './store-lock.ts';
 import {
@@ -29,11 +29,12 @@ import {
   type LayerFacts,
   readLayer,
   readName,
+  requireNames,
   type StoredImage,
   type StoredName,
   writeRecord,
 } from './store-records.ts';
-import { mergeLayers, unpackTar } from './unpack.ts';
+import { mergeLayers, tooLarge, type UnpackCounts, type UnpackLimits, unpackTar } from './unpack.ts';
 
 export interface LayerEvent {
   /** From 1. */
@@ -50,6 +51,8 @@ export interface Putting extends LockDeps {
   /** In tmp. */
   folder: string;
   signal: AbortSignal;
+  /** What is left of the limits of the image whose layers are read. */
+  left?: UnpackLimits;
   /** What it stores is private, as far as it is not in the store. */
   isPrivate?: boolean;
   /** It may not rely on private layers of the store, and brings their bytes. */
@@ -66,7 +69,10 @@ export interface ImageNames extends Pick<StoredName, 'source' | 'resolved' | 'ac
 }
 
 /** What is known of an image apart from the bytes of its layers. */
-export type ImageFacts = Pick<ArchivedImage, 'platform' | 'config' | 'digest' | 'configDigest'>;
+export type ImageFacts = Pick<
+  ArchivedImage,
+  'platform' | 'config' | 'unusedVariables' | 'digest' | 'configDigest'
+>;
 
 /** Makes the tree of an image whose layers are in the store, and gives it its names. Nobody sees it without them, or removes it. */
 export async function putImage(
@@ -76,14 +82,13 @@ export async function putImage(
   { names, ...source }: ImageNames,
 ): Promise<void> {
   const { paths } = putting;
-  const facts = await Promise.all(layers.map((diffId) => readLayer(paths, diffId)));
-  const stored = describe(
-    image,
-    layers,
-    facts.filter((fact) => fact !== undefined),
-  );
+  const read = await Promise.all(layers.map((diffId) => readLayer(paths, diffId)));
+  const facts = read.filter((fact) => fact !== undefined);
+  const stored = describe(image, layers, facts);
+  checkSize(putting.deps.limits, facts);
   await withStoreLock(putting, putting.signal, async () => {
     if (putting.keepsPrivate) await refuseReserved(paths, names);
+    await requireNames(paths, names);
     await putTree(putting, stored);
     await writeRecord(imageFile(paths, stored.digest), stored);
     const imported_at = new Date(putting.clock.now()).toISOString();
@@ -94,12 +99,19 @@ export async function putImage(
   });
 }
 
+/** Layers that the store had count, too. */
+function checkSize({ maxBytes, maxEntries }: UnpackLimits, facts: readonly LayerFacts[]): void {
+  const [bytes, entries] = [sumOf(facts, 'bytes'), sumOf(facts, 'entries')];
+  if (bytes > maxBytes || entries > maxEntries) throw tooLarge();
+}
+
+const sumOf = (facts: readonly LayerFacts[], key: 'bytes' | 'files' | 'devices' | 'entries') =>
+  facts.reduce((total, fact) => total + fact[key], 0);
+
 function describe(image: ImageFacts, layers: readonly string[], facts: readonly LayerFacts[]): StoredImage {
-  const { platform, config } = image;
-  const sum = (key: Exclude<keyof LayerFacts, 'private' | 'unpacked_at'>) =>
-    facts.reduce((total, fact) => total + fact[key], 0);
+  const { platform, config, unusedVariables } = image;
   const configDigest = image.configDigest ?? digestOf(JSON.stringify({ platform, config, layers }));
-  const devices = sum('devices');
+  const devices = sumOf(facts, 'devices');
   return {
     digest: image.digest ?? configDigest,
     config_digest: configDigest,
@@ -107,9 +119,16 @@ function describe(image: ImageFacts, layers: readonly string[], facts: readonly 
     layers: [...layers],
     chain_id: chainId(layers),
     config,
-    size_bytes: sum('bytes'),
-    files: sum('files'),
-    warnings: devices > 0 ? [`${devices} device files and pipes are left out.`] : [],
+    size_bytes: sumOf(facts, 'bytes'),
+    files: sumOf(facts, 'files'),
+    warnings: [
+      ...(devices > 0 ? [`${devices} device files and pipes are left out.`] : []),
+      ...(unusedVariables > 0
+        ? [
+            `${unusedVariables} environment variables are left out: they are not NAME=VALUE, or have more than 16 KiB.`,
+          ]
+        : []),
+    ],
   };
 }
 
@@ -161,11 +180,12 @@ export async function putLayer(
   const watched = watch(bytes, hash, (doneBytes) =>
     putting.onLayer?.({ ...progress, doneBytes, totalBytes: size }),
   );
-  const order = { agent, ...deps.limits, target, records: join(work, 'entries'), signal };
+  const order = { agent, ...limitsOf(putting), target, records: join(work, 'entries'), signal };
   const plain = await decompressed(deps.host, watched);
   const { counts, digest } = await unpackTar(order, room ? watchRoom(paths, room, plain) : plain).finally(
     () => bytes.destroy(),
   );
+  if (putting.left) takeFrom(putting.left, counts);
   if (hash && `sha256:${hash.digest('hex')}` !== layer.digest)
     throw invalid(`Layer ${progress.layer} of the image differs from its digest.`);
   if (diffId !== undefined && digest !== diffId)
@@ -181,6 +201,17 @@ export async function putLayer(
     if (!putting.isPrivate) await openLayer(paths, digest);
   });
   return digest;
+}
+
+/** A layer may take what its image has left, or the least that the unpacker accepts. Layers that are read at once may take more together. */
+const limitsOf = ({ deps: { limits }, left = limits }: Putting): UnpackLimits => ({
+  maxBytes: Math.max(1, Math.min(limits.maxBytes, left.maxBytes)),
+  maxEntries: Math.max(1, Math.min(limits.maxEntries, left.maxEntries)),
+});
+
+function takeFrom(left: UnpackLimits, { bytes, entries }: UnpackCounts): void {
+  left.maxBytes -= bytes;
+  left.maxEntries -= entries;
 }
 
 /** Counts what is read of a layer, and hashes it where a digest is known. */

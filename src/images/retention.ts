@@ -2,7 +2,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import type { Logger } from '../domain/ports.ts';
 import { pruneStored, type StoreDeps } from './image-store.ts';
-import { NO_ROOM } from './room.ts';
+import { NO_ROOM } from './store-records.ts';
 
 const EVERY_MS = 3_600_000;
 /** Images that were just pulled are about to be used. */

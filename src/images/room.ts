@@ -5,12 +5,13 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../domain/errors.ts';
 import type { RoomLimits } from './image-store.ts';
 import type { StorePaths } from './store-paths.ts';
+import { NO_ROOM } from './store-records.ts';
 import { keptSizes } from './store-sizes.ts';
 
-/** Why, in the details of an error. */
-export const NO_ROOM = 'image_store_full';
 /** How much is written between two looks at the file system. */
 const LOOK_BYTES = 32 * 1024 * 1024;
+/** The part of a file system's inodes that stays free: an archive can have a million small files. */
+const FREE_INODES = 0.02;
 
 /** Throws `resource_limit` when the store cannot take `bytes` more. */
 export async function requireRoom(
@@ -23,13 +24,19 @@ export async function requireRoom(
       `The layers and disks of the image store would take more than the ${maxStoreBytes} bytes of images.max_store_bytes.`,
       'raise images.max_store_bytes',
     );
-  const { bavail, bsize } = await statfs(paths.root);
+  const { bavail, bsize, files, ffree } = await statfs(paths.root);
   if (bavail * bsize - bytes < keepFreeBytes)
     throw noRoom(
       keepFreeBytes === 0
         ? 'The disk below images.path has too little room for the image.'
         : `Less than the ${keepFreeBytes} bytes of images.keep_free_bytes would stay free below images.path.`,
       'free disk space below images.path',
+    );
+  // Some file systems make inodes as they need them, and say that they have none.
+  if (keepFreeBytes > 0 && files > 0 && ffree < files * FREE_INODES)
+    throw noRoom(
+      `Less than ${FREE_INODES * 100} % of the files that the file system of images.path can have would stay free.`,
+      'remove files from this file system',
     );
 }
 

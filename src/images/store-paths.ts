@@ -7,6 +7,9 @@ import { makeFolders } from '../host/make-folders.ts';
 
 /** Owner of all images of a server of root: one below the uids of its sandboxes (providers/local/uid-slots.ts). */
 export const STORE_UID = 1_879_048_191;
+/** The longest name of a file without its ending, and the part that a longer one keeps. */
+const LONGEST_FILE = 240;
+const LONGEST_PART = 150;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 export interface StorePaths {
@@ -85,5 +88,10 @@ export const treeFolder = ({ trees }: StorePaths, chain: string) => join(trees, 
 /** The version in the name changes with how disks are made. */
 export const diskFile = ({ disks }: StorePaths, chain: string) => join(disks, `${hexOf(chain)}.v1.ext4`);
 export const imageFile = ({ images }: StorePaths, digest: string) => join(images, `${hexOf(digest)}.json`);
-export const nameFile = ({ names }: StorePaths, name: string) =>
-  join(names, `${encodeURIComponent(name)}.json`);
+/** A long name is cut and followed by its hash, because a file's name has at most 255 bytes. No name has the mark between them. */
+export function nameFile({ names }: StorePaths, name: string): string {
+  const encoded = encodeURIComponent(name);
+  const file =
+    encoded.length <= LONGEST_FILE ? encoded : `${encoded.slice(0, LONGEST_PART)}~${hexOf(digestOf(name))}`;
+  return join(names, `${file}.json`);
+}

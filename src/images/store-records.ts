@@ -1,10 +1,12 @@
 // The small files of the store: what is known of an image, and which names lead to it.
 import { readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import type { ImageConfig } from './documents.ts';
 import { imageFile, isDigest, layerFolder, nameFile, type StorePaths } from './store-paths.ts';
 
+/** Why the store takes nothing more, in the details of an error: then unused images are removed where that is possible. */
+export const NO_ROOM = 'image_store_full';
 const HOUR_MS = 3_600_000;
 const ENDING = '.json';
 
@@ -89,6 +91,22 @@ export async function readNames(paths: StorePaths): Promise<StoredName[]> {
   return names
     .filter((name): name is StoredName => isDigest(name?.digest))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Each is a file that lists and prunes read; one digest may get any number of names. */
+const MOST_NAMES = 10_000;
+
+/** Throws `resource_limit` when the store has too many names for these. Call it with the store's lock. */
+export async function requireNames(paths: StorePaths, names: readonly string[]): Promise<void> {
+  const there = (await entriesOf(paths.names)).filter((file) => file.endsWith(ENDING));
+  const known = new Set(there);
+  const fresh = names.filter((name) => !known.has(basename(nameFile(paths, name))));
+  if (fresh.length > 0 && there.length + fresh.length > MOST_NAMES)
+    throw new ServiceError('resource_limit', `The image store has ${there.length} names of images.`, {
+      status: 507,
+      details: { reason: NO_ROOM },
+      remedy: `It can have ${MOST_NAMES}. Remove unused images with svc image prune.`,
+    });
 }
 
 /** Names in a folder; none when it does not exist. */

@@ -12,8 +12,9 @@ const LONGEST_MS = 15 * 60_000;
 const ENDED = ['EPIPE', 'ECONNRESET'];
 const MOST_OUTPUT = 16 * 1024;
 
+/** Limits of an image: of all its layers together. */
 export interface UnpackLimits {
-  /** Limits the content of each layer. */
+  /** Content. */
   maxBytes: number;
   maxEntries: number;
 }
@@ -77,8 +78,11 @@ async function runUnpack(
       killSignal: 'SIGKILL',
       signal: order.signal,
     });
+    // Also when it is stopped: until then it writes into folders that the caller removes.
     const ended = new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject);
+      child.once('error', (error) => {
+        if (child.pid === undefined) reject(error);
+      });
       child.once('close', resolve);
     });
     const [out, words] = [collected(child.stdout as Readable), collected(child.stderr as Readable)];
@@ -162,7 +166,8 @@ function diskFull(cause: unknown): ServiceError {
   });
 }
 
-function tooLarge(cause?: unknown): ServiceError {
+/** The image is larger than `UnpackLimits` allow. */
+export function tooLarge(cause?: unknown): ServiceError {
   return new ServiceError('resource_limit', 'The image is larger than allowed.', {
     cause,
     status: 507,

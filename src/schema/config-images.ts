@@ -20,9 +20,14 @@ export const ImagesConfig = section(
       16 * GIBIBYTE,
       MEBIBYTE,
       1024 * 1024 * GIBIBYTE,
-      'Largest layer of an image in bytes, unpacked; also the largest archive that is imported.',
+      'Largest image in bytes, unpacked: all its layers together; also the largest archive that is imported.',
     ),
-    max_entries: integer(1_000_000, 1, 100_000_000, 'Maximum number of files and folders in a layer.'),
+    max_entries: integer(
+      1_000_000,
+      1,
+      100_000_000,
+      'Maximum number of files and folders in an image: in all its layers together.',
+    ),
     max_store_bytes: integer(
       0,
       0,
@@ -33,7 +38,7 @@ export const ImagesConfig = section(
       GIBIBYTE,
       0,
       1024 * 1024 * GIBIBYTE,
-      'Free space in bytes that pulls and imports leave on the file system of the store.',
+      'Free space in bytes that pulls and imports leave on the file system of the store. Unless it is 0, they also leave 2 % of the inodes.',
     ),
     registries: Type.Array(Type.String({ minLength: 1, pattern: REGISTRY_PATTERN }), {
       default: ['docker.io', 'ghcr.io', 'quay.io', 'public.ecr.aws', 'mcr.microsoft.com'],

@@ -31,6 +31,14 @@ const MANIFEST = JSON.parse(`${blobs.get(MANIFEST_DIGEST)}`) as Record<string, u
   config: Record<string, unknown>;
   layers: Record<string, unknown>[];
 };
+const ODD_CONFIG = Buffer.from(
+  JSON.stringify({
+    os: 'linux',
+    architecture: '\x1b[2J',
+    rootfs: { type: 'layers', diff_ids: [LAYER_DIGEST] },
+  }),
+);
+const ODD = { ...MANIFEST.config, digest: `sha256:${sha256(ODD_CONFIG)}`, size: ODD_CONFIG.length };
 const INDEX_TYPE = 'application/vnd.oci.image.index.v1+json';
 
 type Handler = (asked: IncomingMessage, response: ServerResponse) => void;
@@ -245,6 +253,12 @@ describe('a pull from a hostile registry', () => {
       'sends a chart',
       manifest({ config: { ...MANIFEST.config, mediaType: 'application/vnd.cncf.helm.config.v1+json' } }),
       broken(/not a container image/),
+    ],
+    [
+      'writes on the terminal by its platform',
+      (asked, r) =>
+        asked.url?.endsWith(sha256(ODD_CONFIG)) ? send(r, ODD_CONFIG) : manifest({ config: ODD })(asked, r),
+      { code: 'not_found', message: expect.stringMatching(/^[ -~]*$/) },
     ],
     ['sends an index that is a manifest', manifest({ manifests: [] }), broken(/kind|index and a manifest/)],
     [

@@ -106,8 +106,8 @@ async function expectEnd(feed: ByteFeed): Promise<void> {
   }
 }
 
-/** `length key=value\n`, the length counting itself. */
-function paxRecords(text: string): [string, string][] {
+/** `length key=value\n`, the length counting itself. Throws `bad_request` for damaged ones, and for sparse files. */
+export function paxRecords(text: string): [string, string][] {
   const records: [string, string][] = [];
   for (let at = 0; at < text.length; ) {
     const blank = text.indexOf(' ', at);

@@ -1,7 +1,7 @@
 // Failures of pulls. No message holds text of a registry: it could repeat credentials, or say anything.
 import { ServiceError } from '../../domain/errors.ts';
 import { OutgoingFault, RefusedAddress, transportFault } from '../../providers/outgoing/faults.ts';
-import { InvalidImage } from '../members.ts';
+import { InvalidImage } from '../invalid-image.ts';
 
 const AGAIN_MS = 10_000;
 const MOST_WAIT_MS = 3_600_000;

@@ -76,7 +76,7 @@ export async function resolveImage(
     if (config.diffIds.length !== manifest.layers.length)
       throw invalidImage('The manifest and the config of the image name different layers.');
     if (!entries && config.platform !== osAndArchitecture(platform))
-      throw noPlatform(platform, [config.platform]);
+      throw noPlatform(platform, [config.platform].filter(isPlain));
     return {
       ...config,
       resolved: top.digest,

@@ -182,7 +182,8 @@ async function storeImage(
     const signal = AbortSignal.any([request.signal, failed.signal]);
     const isPrivate = request.for === 'trusted' && clients.some(({ hasCredentials }) => hasCredentials);
     const proof = { isPrivate, provesLayers: request.for === 'anyone' };
-    const putting: Putting = { ...lock, deps: store, folder, signal, ...proof };
+    const left = { ...store.limits };
+    const putting: Putting = { ...lock, deps: store, folder, signal, left, ...proof };
     const run = { deps, request: { ...request, signal }, clients, putting };
     const layers = image.layers.map((layer, at) =>
       storeLayer(run, layer, image.diffIds[at] as string, at + 1),
