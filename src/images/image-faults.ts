@@ -1,5 +1,6 @@
 // Why a start cannot run on an image that it names.
 import { ServiceError } from '../domain/errors.ts';
+import { isImageName } from '../domain/image-name.ts';
 import { OWN_PLATFORM } from './archive-images.ts';
 
 export function foreignImage(name: string, platform: string): ServiceError {
@@ -9,11 +10,23 @@ export function foreignImage(name: string, platform: string): ServiceError {
 }
 
 export function missingImage(name: string): ServiceError {
+  if (!isImageName(name)) return noRegistryName(name);
   return new ServiceError('not_found', `Image ${name} is not on this machine, and is not pulled.`, {
     remedy:
       'Get it with svc image pull or svc image import, or let spawns pull: set images.pull to missing, and leave out pull in the request.',
     details: { reason: 'no_image', image: name },
   });
+}
+
+function noRegistryName(name: string): ServiceError {
+  return new ServiceError(
+    'not_found',
+    `Image ${name} is not on this machine, and registries have no such names.`,
+    {
+      remedy: 'Use [registry/]path[:tag], in lower case except for the tag.',
+      details: { reason: 'no_image', image: name },
+    },
+  );
 }
 
 export function noStoredImage(name: string): ServiceError {

@@ -207,6 +207,22 @@ export interface PruneRequest {
   publicOnly?: boolean;
 }
 
+/** Bytes of layers and disks that only these of all images have. */
+async function freedBy(
+  paths: StorePaths,
+  gone: readonly ListedImage[],
+  all: readonly ListedImage[],
+): Promise<number> {
+  const names = new Set(gone.map(({ name }) => name));
+  const kept = all.filter(({ name }) => !names.has(name)).map(({ image }) => image);
+  const layers = new Set(gone.flatMap(({ image }) => image.layers));
+  for (const diffId of kept.flatMap((image) => image.layers)) layers.delete(diffId);
+  const disks = new Map(gone.map(({ image, disk_bytes = 0 }) => [image.chain_id, disk_bytes]));
+  for (const { chain_id } of kept) disks.delete(chain_id);
+  const sizes = await Promise.all([...layers].map((diffId) => layerBytes(paths, diffId)));
+  return [...sizes, ...disks.values()].reduce((sum, size) => sum + size, 0);
+}
+
 /** Removes unused images, and what killed imports and interrupted pulls left. */
 export async function pruneStored(deps: StoreDeps, request: PruneRequest): Promise<Removal> {
   const { unusedForMs, dryRun, pulledOnly = false, publicOnly = false } = request;
@@ -221,11 +237,7 @@ export async function pruneStored(deps: StoreDeps, request: PruneRequest): Promi
       if (isOld && image.sandboxes === 0) old.push(image);
     }
     const names = old.map(({ name }) => shortImageName(name));
-    if (dryRun)
-      return {
-        names,
-        freed_bytes: old.reduce((sum, { image, disk_bytes = 0 }) => sum + image.size_bytes + disk_bytes, 0),
-      };
+    if (dryRun) return { names, freed_bytes: await freedBy(paths, old, await listStored(deps.root)) };
     for (const { name } of old) await rm(nameFile(paths, name), { force: true });
     await sweepParts(deps.agent, paths, Number.POSITIVE_INFINITY);
     return { names, freed_bytes: await collect(deps, paths) };

@@ -95,6 +95,22 @@ describe('the image store', () => {
     await take(saved([{ name: 'b' }]), 'team/other:1');
   });
 
+  it('says what a prune would free, of images that share layers with others', async () => {
+    const [base, own] = [
+      { name: 'a', content: content(300, 'a') },
+      { name: 'b', content: content(200, 'b') },
+    ];
+    await take(saved([base]), 'team/base:1');
+    await take(saved([base], [own]), 'team/tool:1');
+    await tagStored(deps, 'team/tool:1', 'team/tool:2');
+    const prune = async (dryRun: boolean) => pruneStored(deps, { unusedForMs: 0, dryRun });
+    const { names, freed_bytes } = await prune(true);
+    expect([names.length, freed_bytes]).toEqual([3, 500 * KIBIBYTE]);
+    const pulledOnly = await pruneStored(deps, { unusedForMs: 0, dryRun: true, pulledOnly: true });
+    expect(pulledOnly).toEqual({ names: [], freed_bytes: 0 });
+    expect(await prune(false)).toEqual({ names, freed_bytes });
+  });
+
   it('removes records that a killed process began', async () => {
     await take(saved([{ name: 'a' }]));
     const [image = ''] = readdirSync(join(deps.root, 'images'));

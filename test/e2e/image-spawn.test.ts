@@ -182,6 +182,14 @@ describeWith(['root', 'busybox', 'unshare'], 'a spawn that pulls its image', () 
     expect(registry.requests.filter((line) => line.includes('/manifests/'))).toHaveLength(1);
   });
 
+  it('says that no registry can have the image', async () => {
+    await start();
+    await expect(client.spawn({ image: 'UPPER/case' })).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('registries have no such names. Use [registry/]path[:tag]'),
+    });
+  });
+
   it('answers 503 with Retry-After when the registry cannot be reached', async () => {
     await start();
     await registry.close();
