@@ -32,6 +32,8 @@ export function watchPace(request: IncomingMessage, clock: Clock, late: () => vo
  */
 export function lingerOver(request: IncomingMessage, clock: Clock): void {
   if (request.complete || request.destroyed) return;
+  // Who was to write it takes no more, and would hold it up: the next request of the connection comes after it.
+  request.unpipe();
   request.resume();
   let before = request.socket.bytesRead;
   let lingers = 0;

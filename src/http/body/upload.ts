@@ -28,6 +28,8 @@ export async function orUploadFailure<T>(upload: Readable, work: Promise<T>): Pr
   try {
     return await work;
   } catch (error) {
-    throw upload.errored instanceof ServiceError ? upload.errored : error;
+    const cause = upload.errored instanceof ServiceError ? upload.errored : error;
+    upload.destroy();
+    throw cause;
   }
 }
