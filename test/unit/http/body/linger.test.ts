@@ -19,6 +19,7 @@ function upload() {
     complete: false,
     destroyed: false,
     resume: () => undefined,
+    unpipe: () => undefined,
   });
   lingerOver(request as unknown as IncomingMessage, clock);
   const passes = async (bytes: number) => {
