@@ -8,6 +8,7 @@ import { engineClient } from './folder-copies.ts';
 import type { Need } from './needs.ts';
 import { programTime } from './program-time.ts';
 import type { Pair } from './row.ts';
+import { startOfNode } from './start-of-node.ts';
 import { medianOf } from './stats.ts';
 import { wallTime } from './wall-time.ts';
 
@@ -61,16 +62,6 @@ async function courseOfContainer({ raw, create }: ContainerWorld): Promise<strin
     return performance.now() - began;
   });
   return `the engine alone takes ${ms.toFixed(0)} ms to create, start, kill and remove a container that does not end by itself.`;
-}
-
-const TRIED =
-  'Three designs were tried: all commands in one file with the code cache of V8, and what oclif knows of one command instead of all, which together brought a list from 108 to 67 ms; then 20 fewer parts of Node, which took a twentieth off its processor time.';
-
-/** What no command of ours can take less than; Docker's client is compiled. */
-export async function startOfNode(root: string, home: string): Promise<string> {
-  const bare = await medianOf(GOES, () => wallTime(root, ['-e', '0'], { HOME: home }));
-  const version = await medianOf(GOES, () => wallTime(root, ['bin/svc.js', '--version'], { HOME: home }));
-  return `Node alone takes ${bare.toFixed(0)} ms to start and end, and our program ${version.toFixed(0)} ms to print its version; Docker's client is compiled. ${TRIED}`;
 }
 
 /** Times itself, without the start of Python. */
