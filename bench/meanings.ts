@@ -93,7 +93,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   P16: { text: 'How quickly a queue of 10,000 spawns moves.' },
   'P15-memory': {
     text: 'Memory of 10,000 clients that wait in the queue.',
-    miss: 'a bare Node server keeps 10 KB for the socket, the request and the answer of each, and ours 16 KB: its place in the queue is 1.2 KB of them (P15-ticket); the others were not measured one by one.',
+    miss: 'a bare Node server keeps 10 KB for the socket, the request and the answer of each, and ours 16 KB: its ticket in the queue is 1.2 KB of them (P15-ticket); the others were not measured one by one.',
   },
   'P15-ticket': { text: 'Memory of one queued spawn inside the server.' },
   'P25-idle': { text: 'What watching the expiry of 100,000 sandboxes costs while nothing is due.' },
