@@ -1,11 +1,13 @@
 // A real server of the bench's own, in a process and a folder of its own.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Client } from '../src/client/client.ts';
 import { packageRoot } from '../src/host/package-root.ts';
 import { cleanEnv } from './clean-env.ts';
 import { pinnedWords } from './pinned.ts';
+
+const TRIAL_MS = 30_000;
 
 export interface BenchServer {
   address: string;
@@ -97,11 +99,13 @@ function serve(
 
 /** A server of an earlier commit refuses variables that are newer, and is compared without what they set. */
 export function knownTo(root: string, env: Record<string, string>): Record<string, string> {
-  if (join(root) === join(packageRoot())) return env;
-  const refused = { ...env, SVC_NEVER_A_VARIABLE: '1' };
+  if (resolve(root) === resolve(packageRoot())) return env;
+  const { NODE_OPTIONS: _watch, ...others } = env;
+  const refused = { ...others, SVC_NEVER_A_VARIABLE: '1' };
   const { stderr } = spawnSync(process.execPath, [join(root, 'bin/svc.js'), 'serve'], {
     env: refused,
     encoding: 'utf8',
+    timeout: TRIAL_MS,
   });
   const unknown = [...stderr.matchAll(/"(SVC_\w+)" is not a variable/g)].map(([, name]) => name);
   if (unknown.length === 0) throw new Error(`the program in ${root} does not name unknown variables`);
