@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { seeded } from './seeded.ts';
 
 const WORDS = 4096;
 const KIBIBYTE = 1024;
@@ -116,16 +117,8 @@ async function digestOfFile(path: string): Promise<string> {
   return `sha256:${hash.digest('hex')}`;
 }
 
-/** Seeded by a name (mulberry32). */
-function generator(name: string): () => number {
-  let state = createHash('sha256').update(name).digest().readInt32LE();
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+/** Seeded by a name. */
+const generator = (name: string) => seeded(createHash('sha256').update(name).digest().readInt32LE());
 
 /** Serves the files of a folder as a registry does, in a process of its own. */
 const SERVE = `

@@ -2,8 +2,7 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { Group } from './group.ts';
-import { measurePair, type Pair, type Row } from './row.ts';
-import { seeded } from './seeded.ts';
+import { measureRow, type Pair, type Row } from './row.ts';
 
 export interface GroupRequest {
   root: string;
@@ -20,10 +19,7 @@ export async function measureHere(group: Group, request: GroupRequest): Promise<
   await group.run(root, async (pair) => {
     if (!ids.includes(pair.id)) return;
     started?.({ id: pair.id, name: pair.name });
-    const began = performance.now();
-    const row = await measurePair(pair, seeded(7423), signal);
-    row.seconds = Math.round((performance.now() - began) / 1000);
-    ended(row);
+    ended(await measureRow(pair, signal));
   });
 }
 

@@ -1,4 +1,5 @@
 // A row of the speed table, and the interleaved measuring of a pair.
+import { seeded } from './seeded.ts';
 import {
   differenceInterval,
   type Figures,
@@ -71,8 +72,15 @@ const LONGEST_MS = 20_000;
 const LEAST_PAIRS = 5;
 const MOST_OVER_FLOOR = 1.1;
 
+/** The row, with what measuring it took. Its interval is the same for the same figures. */
+export async function measureRow(pair: Pair, signal?: AbortSignal): Promise<Row> {
+  const began = performance.now();
+  const row = await measurePair(pair, seeded(7423), signal);
+  return { ...row, seconds: Math.round((performance.now() - began) / 1000) };
+}
+
 /** Runs both sides A-B-A-B after the warm-ups, so that drift of the machine hits both alike. Ends early with `signal`. */
-export async function measurePair(pair: Pair, next: () => number, signal?: AbortSignal): Promise<Row> {
+async function measurePair(pair: Pair, next: () => number, signal?: AbortSignal): Promise<Row> {
   for (let n = 0; n < (pair.warmUps ?? 5); n += 1) {
     signal?.throwIfAborted();
     await Promise.all([pair.ours(), pair.baseline?.()]);

@@ -1,6 +1,6 @@
-// Random numbers that repeat.
+// Random numbers that repeat, for the bench and for the tests.
 
-/** A small generator with a fixed seed (mulberry32), so that intervals do not change between prints. */
+/** Numbers in [0, 1), the same for the same seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,8 +1,7 @@
 // Rows of two commits side by side: both open the world of a group at once, and each pair is ours of one commit and ours of the
 // other, in turn. So a machine that drifts affects both alike, and all rows take as long as one table.
 import { type Group, isWanted } from './group.ts';
-import { measurePair, type Pair, type Row } from './row.ts';
-import { seeded } from './seeded.ts';
+import { measureRow, type Pair, type Row } from './row.ts';
 
 export interface ComparisonRequest {
   /** The folder of this commit, and that of the other one, built. */
@@ -83,9 +82,7 @@ async function compareGroup(
 ): Promise<string | undefined> {
   const meeting = new Meeting(async (now, then) => {
     request.started?.(now.id);
-    const began = performance.now();
-    const row = await measurePair(pairOf(now, then), seeded(7423));
-    row.seconds = Math.round((performance.now() - began) / 1000);
+    const row = await measureRow(pairOf(now, then));
     comparison.rows.push(row);
     request.ended?.(row);
   });

@@ -4,6 +4,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { seeded } from '../../bench/seeded.ts';
 import { countFault, countFaults } from '../../proof/faulted.ts';
 import { realRegistry } from '../support/hosts/docker-registry.ts';
 import { fill } from '../support/hosts/fill-disk.ts';
@@ -20,17 +21,6 @@ const SEED = Number(process.env.SVC_TEST_SEED ?? 20_261);
 const KILLS = Number(process.env.SVC_TEST_IMAGE_KILLS ?? 6);
 const SPAWNS = Number(process.env.SVC_TEST_IMAGE_SPAWNS ?? 12);
 const LEVELS = ['tmp', 'layers', 'trees', 'images', 'names', 'blobs'];
-
-/** Between 0 and 1, from the seed (mulberry32). */
-function chances(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 const filled = (size: number, by: number) =>
   Buffer.from(Array.from({ length: size }, (_, at) => (at * at * by) >> 9));
@@ -118,7 +108,7 @@ describeWith(['docker-registry', 'openssl'], 'the image store', () => {
       const usual = performance.now() - began;
       expect(await svc(['prune', '--all'])).toMatchObject({ code: 0 });
       expect(left(store)).toEqual([]);
-      const next = chances(SEED);
+      const next = seeded(SEED);
       for (let round = 0; round < KILLS; round++) {
         const [ms, isUnpacker] = [next() * usual, next() < 0.4];
         await killed(args, env, ms, isUnpacker);
