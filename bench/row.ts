@@ -51,7 +51,7 @@ export interface Pair {
   floor?: () => Promise<Floor>;
   /** Waited before each side, in ms, where the other one leaves work to others that it does not wait for. */
   rest?: number;
-  /** At most: a row ends after 20 seconds, unless it has a handful only by then. */
+  /** At most: a row ends after 15 seconds, unless it has a handful only by then. */
   pairs: number;
   /** 5 unless given. */
   warmUps?: number;
@@ -68,7 +68,7 @@ export interface Floor {
 }
 
 /** Keeps a complete table within half an hour. */
-const LONGEST_MS = 20_000;
+const LONGEST_MS = 15_000;
 const LEAST_PAIRS = 5;
 const MOST_OVER_FLOOR = 1.1;
 

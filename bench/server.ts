@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { concurrently } from '../src/cli/batch.ts';
 import { Client } from '../src/client/client.ts';
 import { packageRoot } from '../src/host/package-root.ts';
 import { cleanEnv } from './clean-env.ts';
@@ -53,7 +54,9 @@ export async function withServer<T>(
 }
 
 export async function endSandboxes(client: Client): Promise<void> {
-  for await (const { id } of client.list()) await client.destroy(id);
+  const ids: string[] = [];
+  for await (const { id } of client.list()) ids.push(id);
+  await concurrently(ids, (id) => client.destroy(id));
 }
 
 interface Served {

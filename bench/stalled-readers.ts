@@ -10,7 +10,7 @@ import { withServer } from './server.ts';
 
 const READERS = 200;
 /** Bursts of 500 events: far more than a connection buffers. */
-const BURSTS = 60;
+const BURSTS = 40;
 const LOOK_MS = 100;
 const REQUEST = 'GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n';
 

@@ -2,6 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { concurrently } from '../src/cli/batch.ts';
 import type { Client } from '../src/client/client.ts';
 import { cleanEnv } from './clean-env.ts';
 import { INSPECTED } from './live-heap.ts';
@@ -121,11 +122,11 @@ export async function registered(client: Client, name: WorkerName): Promise<void
 
 export async function spawnOn(client: Client, on: string, count: number): Promise<string[]> {
   const ids: string[] = [];
-  while (ids.length < count) {
+  await concurrently(Array.from({ length: count }), async () => {
     const { id, worker_id } = await client.spawn({ ttl: '1h', memory_mb: 64 });
     if (worker_id !== on) throw new Error(`the sandbox is on ${worker_id}`);
     ids.push(id);
-  }
+  });
   return ids;
 }
 

@@ -73,7 +73,7 @@ const SECRET_NAMES =
  * new rule here. A name counts only before what can follow it: `api:X-API-Key` is the actor of most requests.
  */
 export const HINT =
-  /eyJ|:\/\/|bearer|basic |private key|(?:authorization|cookie|key|secret|token|passw(?:or)?d|passphrase|pwd|credentials?)[\s\\"'=:]|sk-|[srp]k_|gh[opsur]_|github_pat_|glpat-|xox|a[ks]ia|npm_|e2b_|svc[cs]?_|aiza|dckr_pat_|hf_|sg\.|ya29\.|pypi-/i;
+  /eyJ|:\/\/|bearer|basic |private key|(?:authorization|cookie|key|secret|token|passw(?:or)?d|passphrase|pwd|credentials?)[\s\\"'=:]|sk-|[srp]k_|gh[opsur]_|github_pat_|glpat-|xox|a[ks]ia|npm_|e2b_|svc[cs_]|aiza|dckr_pat_|hf_|sg\.|ya29\.|pypi-/i;
 
 export const TEXT_RULES: readonly TextRule[] = [
   {
