@@ -11,6 +11,8 @@ export interface ComparisonRequest {
   /** Groups of the other commit. Their code is used for what is measured inside this process; servers are asked by ours. */
   groupsBefore: readonly Group[];
   only?: readonly string[] | undefined;
+  /** Ends the comparison early. */
+  signal?: AbortSignal;
   started?(id: string): void;
   /** `ratio` of the row is ours by that of the other commit, `baseline` the other commit. */
   ended?(row: Row): void;
@@ -35,9 +37,9 @@ export function comparedText(row: Row): string {
   return `${id}: ${ratio.toFixed(2)} (${bounds}) of before: ${medians}, ${pairs} pairs${isSlower(row) ? ': slower' : ''}`;
 }
 
-/** A group that breaks on either side costs its own rows only. */
+/** A group that breaks on either side costs its own rows only. Once `signal` aborts, its reason, with everything cleared away. */
 export async function compareRows(request: ComparisonRequest): Promise<Comparison> {
-  const { root, before, groups, groupsBefore, only } = request;
+  const { root, before, groups, groupsBefore, only, signal } = request;
   const comparison: Comparison = { rows: [], failures: [] };
   const idsBefore = new Set(groupsBefore.flatMap(({ ids }) => ids));
   for (const group of groups) {
@@ -51,6 +53,7 @@ export async function compareRows(request: ComparisonRequest): Promise<Compariso
       request,
       comparison,
     });
+    signal?.throwIfAborted();
     const missing = ids.filter((id) => !comparison.rows.some((row) => row.id === id));
     comparison.failures.push(
       ...missing.map((id) => ({ id, reason: broke ?? 'the two commits do not measure it alike' })),
@@ -82,7 +85,7 @@ async function compareGroup(
 ): Promise<string | undefined> {
   const meeting = new Meeting(async (now, then) => {
     request.started?.(now.id);
-    const row = await measureRow(pairOf(now, then));
+    const row = await measureRow(pairOf(now, then), request.signal);
     comparison.rows.push(row);
     request.ended?.(row);
   });

@@ -7,6 +7,8 @@ import { bootstrap, root } from './bootstrap.js';
 import { options } from './options.js';
 
 const FOUND_SLOWER = 3;
+/** As a shell reports a program that SIGINT ended. */
+const STOPPED = 130;
 
 const { before, only, results } = options(
   'compare',
@@ -36,12 +38,17 @@ refuseUnknown(only, GROUPS);
 const file = resolve(root, results);
 /** @type {object[]} */
 const ended = [];
+// Ctrl-C on a terminal reaches the entire process group, so the worlds of both commits are cleared away at the end of a pair.
+const stopped = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM'])
+  process.on(name, () => stopped.abort(new Error('the comparison was stopped')));
 const { rows, failures } = await compareRows({
   root,
   before: resolve(before),
   groups: GROUPS,
   groupsBefore,
   only,
+  signal: stopped.signal,
   started: (/** @type {string} */ id) => process.stderr.write(`${id} …\n`),
   ended: (/** @type {object} */ row) => {
     ended.push(row);
@@ -49,6 +56,10 @@ const { rows, failures } = await compareRows({
     writeFileSync(file, `${JSON.stringify({ before, rows: ended }, null, 2)}\n`);
     process.stdout.write(`${comparedText(row)}\n`);
   },
+}).catch((/** @type {unknown} */ error) => {
+  if (!stopped.signal.aborted) throw error;
+  process.stderr.write(`Stopped. Rows that have ended are in ${results}.\n`);
+  process.exit(STOPPED);
 });
 for (const { id, reason } of failures) process.stdout.write(`${id}: not compared: ${reason}\n`);
 process.stdout.write(`${rows.length} rows compared, ${rows.filter(isSlower).length} slower.\n`);

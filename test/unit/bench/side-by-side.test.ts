@@ -95,6 +95,30 @@ describe('comparing two commits', () => {
     expect(failures).toEqual([{ id: 'P1', reason: 'broke: Error: no answer' }]);
   });
 
+  it('ends when it is stopped, with both worlds closed', async () => {
+    const stopped = new AbortController();
+    const closed: string[] = [];
+    const endless: Group = {
+      ...group(['P1', 'P2'], () => 10),
+      run: async (root, measure) => {
+        try {
+          const stops = () => {
+            stopped.abort(new Error('stop'));
+            return 10;
+          };
+          await measure(pair('P1', stops));
+          await measure(pair('P2', () => 10));
+        } finally {
+          closed.push(root);
+        }
+      },
+    };
+    const groups = [endless, group(['P3'], () => 10)];
+    const request = { ...asked, groups, groupsBefore: groups, signal: stopped.signal };
+    await expect(compareRows(request)).rejects.toThrow('stop');
+    expect(closed.sort()).toEqual(['/now', '/then']);
+  });
+
   it('measures only the rows that are wanted, and names what this machine lacks', async () => {
     const one = group(['P1', 'P2-a'], () => 10);
     const lacking: Group = { ...group(['P2-b'], () => 10), need: () => 'no engine' };
