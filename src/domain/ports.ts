@@ -1,6 +1,8 @@
 // What the pure core needs from outside: time, ids, randomness, a log. `host` and `redact` implement these;
 // everything else is handed them, so that a test owns time.
 
+import type { Abort } from './abort.ts';
+
 /** A timer that was set; cancelling twice is harmless. */
 export interface Timer {
   cancel(): void;
@@ -14,7 +16,7 @@ export interface Clock {
   /** Calls `run` once after `ms` (any size; longer than a timer's range is chained). Does not keep the process alive. */
   after(ms: number, run: () => void): Timer;
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  sleep(ms: number, signal?: Abort): Promise<void>;
 }
 
 /** The present boot of this machine. */

@@ -1,4 +1,5 @@
 // Bounds on work by time. Each function cancels its timer when the work settles, so that no timer keeps a process alive.
+import type { Abort } from './abort.ts';
 import type { Clock } from './ports.ts';
 
 export interface Timeout {
@@ -56,7 +57,7 @@ export function orAfter<T, L>(
 }
 
 /** The result of `work`, or the signal's reason when it aborts first. The work continues for its other callers. */
-export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function abortable<T>(work: Promise<T>, signal: Abort): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();

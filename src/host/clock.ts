@@ -1,5 +1,6 @@
 // Time as it is. Timers of Node fire at once when asked for more than 2^31-1 ms; here longer ones are chained.
 import { uptime } from 'node:os';
+import type { Abort } from '../domain/abort.ts';
 import type { Boot, Clock, Timer } from '../domain/ports.ts';
 
 const LONGEST_MS = 2 ** 31 - 1;
@@ -33,7 +34,7 @@ function startTimer(ms: number, run: () => void, onHandle: (handle: NodeJS.Timeo
   return { cancel: () => clearTimeout(handle) };
 }
 
-function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+function sleep(ms: number, signal?: Abort): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const abort = () => {

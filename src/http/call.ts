@@ -4,7 +4,7 @@ import type { Caller } from '../control/api/caller.ts';
 import { accountOf, type ByteLedger, type Hold } from '../domain/byte-ledger.ts';
 import type { WorkerIdentity } from '../domain/worker-access.ts';
 import type { AuthorizedCaller } from './caller.ts';
-import { disconnectSignal } from './client-disconnect.ts';
+import { Disconnect, disconnectSignal } from './client-disconnect.ts';
 import type { Scheme } from './headers/forwarded.ts';
 
 /** The API description as it is answered. */
@@ -87,6 +87,11 @@ export class Call<P, Q, B> {
     return this.#signal;
   }
 
+  /** The same for calls that may wait for long. */
+  get disconnect(): Disconnect {
+    return new Disconnect(this.#response);
+  }
+
   /** What is kept in memory for this call, on its caller's account; all of it goes back when the answer is out. */
   get hold(): Hold {
     this.#hold ??= heldFor(this.#response, this.#ledger.open(accountOf(this.caller)));
@@ -97,6 +102,6 @@ export class Call<P, Q, B> {
 /** `hold`, which is released with the end of `response`. */
 export function heldFor(response: ServerResponse, hold: Hold): Hold {
   if (response.destroyed || response.closed) hold.release();
-  else response.once('close', () => hold.release());
+  else response.on('close', () => hold.release());
   return hold;
 }

@@ -33,7 +33,7 @@ export function keepHalfOpen(server: Server, clock: Clock): void {
   function ended(this: Socket): void {
     watch(this, clock);
   }
-  server.on('connection', (socket: Socket) => void socket.once('end', ended));
+  server.on('connection', (socket: Socket) => void socket.on('end', ended));
   server.on('upgrade', (_request, socket: Duplex) => void socket.off('end', ended));
 }
 

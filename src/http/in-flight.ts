@@ -24,10 +24,14 @@ export function inFlight(): InFlight {
   const responses = slots<ServerResponse>();
   const endless = new Set<ServerResponse>();
   let draining = false;
+  // One function for all connections: thousands of them may wait at once.
+  function closed(this: Socket): void {
+    sockets.delete(this);
+  }
   return {
     connected: (socket) => {
       sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
+      socket.on('close', closed);
     },
     detached: (socket) => void sockets.delete(socket as Socket),
     started: (response) => {

@@ -8,9 +8,13 @@ export type QueryPairs = readonly (readonly [string, string])[];
 
 const MAX_PAIRS = 256;
 
+/** Most requests have none: they share these. */
+const NO_PAIRS: QueryPairs = Object.freeze([]);
+const NOTHING: Record<string, unknown> = Object.freeze(Object.create(null));
+
 /** Splits only, so it cannot fail: Fastify calls it while it makes the request object. */
 export function splitQuery(text: string): QueryPairs {
-  if (text === '') return [];
+  if (text === '') return NO_PAIRS;
   const parts = text.split('&', MAX_PAIRS + 1).filter((part) => part !== '');
   return parts.map((part) => {
     const split = part.indexOf('=');
@@ -20,6 +24,7 @@ export function splitQuery(text: string): QueryPairs {
 
 /** Throws `bad_request` for a malformed escape, a name given twice and too many names. */
 export function readQuery(pairs: QueryPairs, schema: TSchema): Record<string, unknown> {
+  if (pairs.length === 0) return NOTHING;
   if (pairs.length > MAX_PAIRS) throw new ServiceError('bad_request', 'The query has too many parameters.');
   const query: Record<string, unknown> = Object.create(null);
   const types = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {};

@@ -1,4 +1,5 @@
 // The interface that the control plane offers to its edges. Types only; `create.ts` builds it.
+import type { Abort } from '../../domain/abort.ts';
 import type { ByteLedger } from '../../domain/byte-ledger.ts';
 import type { AdmissionDecision } from '../../schema/admission.ts';
 import type { ExtendRequest, Sandbox, SandboxListQuery, SpawnRequest } from '../../schema/sandbox.ts';
@@ -37,7 +38,7 @@ export interface Sandboxes {
     request: SpawnRequest,
     caller: Caller,
     options: { idempotencyKey?: string },
-    signal: AbortSignal,
+    signal: Abort,
   ): Promise<Sandbox>;
   /** What a spawn of `request` would get now; nothing is created. */
   admission(request: SpawnRequest, caller: Caller): Promise<AdmissionDecision>;

@@ -1,4 +1,5 @@
 // Templates of sandboxes.
+import type { Abort } from '../../domain/abort.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type {
@@ -38,6 +39,6 @@ export interface Templates {
     overrides: TemplateSpawn,
     caller: Caller,
     options: { idempotencyKey?: string },
-    signal: AbortSignal,
+    signal: Abort,
   ): Promise<Sandbox>;
 }

@@ -1,5 +1,6 @@
 // The spawns of this process that wait as tickets of a shared queue. It holds their requests: they end with the ticket, when
 // the client disconnects, or when the wait is over (docs/design/postgres.md#spawns-that-wait).
+import type { Abort } from '../../domain/abort.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { HomeTicket, Ticket, TicketEnd, TicketStore } from '../../store/seam/tickets.ts';
 import type { Publisher } from '../records/publish.ts';
@@ -68,7 +69,7 @@ export class TicketHome {
   }
 
   /** Waits with a new ticket. Rejects as `SpawnQueue.admit` does. */
-  async enter<T>(applicant: StoredApplicant<T>, reason: string, signal?: AbortSignal): Promise<T> {
+  async enter<T>(applicant: StoredApplicant<T>, reason: string, signal?: Abort): Promise<T> {
     const { replica, most, clock } = this.#deps;
     if (this.#toAdd >= most) throw queueFull(most);
     signal?.throwIfAborted();
@@ -95,7 +96,7 @@ export class TicketHome {
   /** Waits with the ticket of an earlier request with the same key, in its position; undefined if there is none. */
   async adopt<T>(
     applicant: StoredApplicant<T>,
-    signal: AbortSignal | undefined,
+    signal: Abort | undefined,
   ): Promise<{ result: Promise<T> } | undefined> {
     const { claim } = applicant.ticket();
     if (!claim) return undefined;
@@ -205,7 +206,7 @@ export class TicketHome {
     ticket: Ticket,
     applicant: StoredApplicant<T>,
     addedAt: number,
-    signal: AbortSignal | undefined,
+    signal: Abort | undefined,
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const left = () => void this.#leave(waiter, signal?.reason);
@@ -224,6 +225,7 @@ export class TicketHome {
           reject(error);
         },
       };
+      applicant.waits?.();
       this.#waiters.set(ticket.id, waiter);
       if (this.#closed) {
         this.#settle(waiter, () => reject(stopping()));

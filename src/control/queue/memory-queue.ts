@@ -1,5 +1,6 @@
 // The queue of one process. It tries one spawn at a time; each attempt is a transaction of the store that decides and reserves.
 // The queue only uses the results and counts nothing itself. No provider works meanwhile.
+import type { Abort } from '../../domain/abort.ts';
 import { isCapacityDenial } from '../../domain/admission.ts';
 import { FairQueue, type QueueEntry } from '../../domain/fair-queue.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -35,13 +36,13 @@ export class MemoryQueue implements SpawnQueue {
     });
   }
 
-  async admit<T>(applicant: Applicant<T>, signal?: AbortSignal): Promise<T> {
+  async admit<T>(applicant: Applicant<T>, signal?: Abort): Promise<T> {
     if (this.#closed) throw stopping();
     const { owner_id: owner = '', provider, demand } = applicant;
     const queues = this.#settings.overflow === 'queue';
     if (queues && this.#fair.mustWait({ owner, provider, demand }))
       return this.#wait(applicant, BEHIND_OTHERS, signal);
-    const tried = await applicant.attempt(false);
+    const tried = await applicant.attempt();
     if ('admitted' in tried) return tried.admitted;
     if (!queues || !isCapacityDenial(tried.denied)) throw admissionRefused(tried.denied);
     return this.#wait(applicant, tried.denied.reason ?? BEHIND_OTHERS, signal);
@@ -82,7 +83,7 @@ export class MemoryQueue implements SpawnQueue {
     return { ...this.#counter.counts, depth: this.#fair.size };
   }
 
-  #wait<T>(applicant: Applicant<T>, reason: string, signal: AbortSignal | undefined): Promise<T> {
+  #wait<T>(applicant: Applicant<T>, reason: string, signal: Abort | undefined): Promise<T> {
     if (this.#closed) throw stopping();
     signal?.throwIfAborted();
     if (this.#fair.size >= this.#settings.most) this.#makeRoom(applicant.owner_id ?? '', this.#settings.most);
@@ -91,7 +92,7 @@ export class MemoryQueue implements SpawnQueue {
         signal,
         reject,
         left: this.#left,
-        resolve: (admitted) => resolve(admitted as T),
+        resolve: resolve as (admitted: unknown) => void,
       });
       this.#begin(this.#fair.add(ticket), reason);
     });

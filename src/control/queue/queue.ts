@@ -1,5 +1,6 @@
 // The queue of spawns that wait for capacity (docs/design/api.md#queue): in memory (memory-queue.ts) where one process has the
 // store for itself, else over tickets in the store (shared-queue.ts).
+import type { Abort } from '../../domain/abort.ts';
 import type { QueueCounts } from './counter.ts';
 import type { StoredApplicant } from './ticket.ts';
 
@@ -17,7 +18,7 @@ export interface SpawnQueue {
    * is denied for good, the queue is full or the wait took too long; the reason of `signal` when that aborts while it waits;
    * `unavailable` when the server stops. A successful attempt is never undone.
    */
-  admit<T>(applicant: StoredApplicant<T>, signal?: AbortSignal): Promise<T>;
+  admit<T>(applicant: StoredApplicant<T>, signal?: Abort): Promise<T>;
   /** A sandbox has ended. */
   freed(facts: { owner_id?: string; provider?: string }): void;
   /** The limits of this owner have changed. */

@@ -1,4 +1,5 @@
 // The queue of spawns over several processes: each is the home of its own spawns (home.ts), one is the desk of all (desk.ts).
+import type { Abort } from '../../domain/abort.ts';
 import { isCapacityDenial } from '../../domain/admission.ts';
 import { roomOf } from '../../domain/fair-queue.ts';
 import type { SignalStore } from '../../store/seam/signals.ts';
@@ -71,7 +72,7 @@ export class SharedQueue implements SpawnQueue {
     ];
   }
 
-  async admit<T>(applicant: StoredApplicant<T>, signal?: AbortSignal): Promise<T> {
+  async admit<T>(applicant: StoredApplicant<T>, signal?: Abort): Promise<T> {
     if (this.#closed) throw stopping();
     const { owner_id = '', provider, demand } = applicant;
     const queues = this.#settings.overflow === 'queue';
@@ -82,7 +83,7 @@ export class SharedQueue implements SpawnQueue {
       if (await this.#tickets.mustWait({ owner_id, room }))
         return this.#home.enter(applicant, BEHIND_OTHERS, signal);
     }
-    const tried = await applicant.attempt(false);
+    const tried = await applicant.attempt();
     if ('admitted' in tried) return tried.admitted;
     if (!queues || !isCapacityDenial(tried.denied)) throw admissionRefused(tried.denied);
     if (this.#closed) throw stopping();

@@ -1,4 +1,5 @@
 // One queued spawn of this process. There may be ten thousand, so it holds what it needs and no closures of its own.
+import type { Abort } from '../../domain/abort.ts';
 import type { AdmissionDecision } from '../../domain/admission.ts';
 import type { ServiceError } from '../../domain/errors.ts';
 import type { MissingCapacity, QueueEntry } from '../../domain/fair-queue.ts';
@@ -15,8 +16,9 @@ export interface Applicant<T> {
   provider: string;
   /** What it demands of its worker; see `Waiting`. */
   demand?: string | undefined;
-  /** `hasWaited`: time has passed since the spawn was queued. */
-  attempt(hasWaited: boolean): Promise<Attempt<T>>;
+  attempt(): Promise<Attempt<T>>;
+  /** It waits from now on: what only an attempt at once needs is dropped. */
+  waits?(): void;
 }
 
 /** A spawn that can also wait in the store, where another process may admit it. */
@@ -40,7 +42,7 @@ export function lackOf({ reason }: AdmissionDecision): MissingCapacity {
 
 /** The promise of the caller, and what ends the wait from outside. */
 export interface Waiter {
-  signal: AbortSignal | undefined;
+  signal: Abort | undefined;
   resolve(admitted: unknown): void;
   reject(error: unknown): void;
   /** Called when the signal aborts. */
@@ -72,11 +74,12 @@ export class QueuedSpawn {
     this.demand = applicant.demand;
     this.#applicant = applicant;
     this.#waiter = waiter;
+    applicant.waits?.();
     waiter.signal?.addEventListener('abort', this);
   }
 
   attempt(): Promise<Attempt<unknown>> {
-    return this.#applicant.attempt(true);
+    return this.#applicant.attempt();
   }
 
   /** Ends the wait, as `reject` does; the first call counts. */

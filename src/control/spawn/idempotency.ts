@@ -1,5 +1,6 @@
 // Idempotency-Key on spawns: requests with the same key share one spawn while it runs; afterwards the store answers
 // with the first one's response for 24 h (docs/design/api.md#idempotency-keys).
+import type { Abort } from '../../domain/abort.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { fingerprint } from '../../domain/fingerprint.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -57,7 +58,7 @@ export interface JoinDeps {
 export async function firstResponse(
   { idempotency, signals, replicas, clock }: JoinDeps,
   claim: IdempotencyClaim,
-  signal: AbortSignal,
+  signal: Abort,
 ): Promise<Sandbox | undefined> {
   for (;;) {
     const stored = await idempotency.find(claim);
@@ -94,7 +95,7 @@ export class SharedSpawns {
   /** Joins the spawn of this claim, or starts it; its signal aborts when all callers have disconnected. */
   async run(
     claim: IdempotencyClaim,
-    signal: AbortSignal,
+    signal: Abort,
     spawn: (abandoned: AbortSignal) => Promise<Sandbox>,
   ): Promise<Sandbox> {
     const key = JSON.stringify([claim.scope, claim.key]);

@@ -52,7 +52,7 @@ export interface PlanFacts {
   limits: OwnerLimits;
   id: string;
   /** In a pool: the id of the VM, if a new one is needed. */
-  vm_id?: string;
+  vm_id?: string | undefined;
   /** Wall clock, ms. */
   now: number;
 }
@@ -97,20 +97,20 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   const strict = request.strict ?? settings.strict;
   const image_policy = policyOf(request, settings);
   const private_images = facts.privateImages ?? opensPrivate(settings, caller, owner_id);
-  const start = { image, image_policy, private_images, warnings, strict };
   const demand = demandOf(egress ? { ...request, capability: egressCapability(egress) } : request);
   const gate = egress?.mode === 'gate' && { gate: true as const };
   const { setup, isElsewhere } = facts;
-  return { row, ...start, ...gate, vcpus: wanted, setup, egress, isElsewhere, demand };
+  const start = { row, image, image_policy, private_images, warnings, strict, vcpus: wanted };
+  return { ...start, ...gate, setup, egress, isElsewhere, demand };
 }
 
 /** The default image stands for what the provider runs by default, also when a template or a client names it. */
 function policyOf({ image, pull }: SpawnRequest, settings: Settings): ImagePolicy {
   const policy = imagePolicy(settings.pull, pull);
   if (pull !== undefined) return policy;
+  if (image === undefined) return 'optional';
   const forms = imageForms(settings.image);
-  const isDefault = image === undefined || imageForms(image).some((form) => forms.includes(form));
-  return isDefault ? 'optional' : policy;
+  return imageForms(image).some((form) => forms.includes(form)) ? 'optional' : policy;
 }
 
 /** What a sandbox in a shared VM cannot have of its own (docs/design/api.md#pool). */

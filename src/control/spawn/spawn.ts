@@ -1,6 +1,7 @@
 // Spawns sandboxes (docs/design/api.md#sandboxes): template → plan → reservation, at once or after a wait (queue.ts,
 // reserve.ts) → start (start.ts) → answer. With an Idempotency-Key a spawn finishes even when the client disconnects,
 // since it may ask again; without one the sandbox is ended, since no client knows its id.
+import type { Abort } from '../../domain/abort.ts';
 import type { SystemActor } from '../../domain/actor.ts';
 import { defined } from '../../domain/defined.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
@@ -32,7 +33,7 @@ export interface SpawnDeps extends StartDeps, JoinDeps {
 
 interface SpawnCall extends Order {
   /** Aborts when the client disconnects, or all clients that share the spawn. */
-  signal: AbortSignal;
+  signal: Abort;
 }
 
 export class Spawner {
@@ -43,14 +44,9 @@ export class Spawner {
     this.#deps = deps;
   }
 
-  async spawn(
-    request: SpawnRequest,
-    caller: Caller,
-    options: SpawnOptions,
-    signal: AbortSignal,
-  ): Promise<Sandbox> {
+  async spawn(request: SpawnRequest, caller: Caller, options: SpawnOptions, signal: Abort): Promise<Sandbox> {
     const claim = spawnClaim(options, request, caller);
-    const spawn = (signal: AbortSignal) => this.#spawn({ request, caller, claim, signal });
+    const spawn = (signal: Abort) => this.#spawn({ request, caller, claim, signal });
     const sandbox = await (claim ? this.#shared.run(claim, signal, spawn) : spawn(signal));
     await this.#learnOf(sandbox);
     return shownTo(caller, sandbox, this.#deps.settings);
@@ -99,7 +95,7 @@ export class Spawner {
   }
 
   /** Ends the sandbox if the client disconnects before the answer is sent; later `signal` can no longer abort. */
-  #endDisconnected(id: string, signal: AbortSignal): void {
+  #endDisconnected(id: string, signal: Abort): void {
     const { destroyer, logger } = this.#deps;
     const end = async () => {
       try {

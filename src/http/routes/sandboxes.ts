@@ -31,8 +31,8 @@ export const sandboxRoutes: Route[] = [
     success: { status: 201, description: 'The running sandbox.', schema: Sandbox },
     errors: SPAWN_ERRORS,
     example: { ttl: '30m', memory_mb: 256, metadata: { purpose: 'ci' } },
-    handler: ({ body, caller, headers, signal }, { sandboxes }) =>
-      sandboxes.spawn(body, caller, idempotencyOf(headers), signal),
+    handler: ({ body, caller, headers, disconnect }, { sandboxes }) =>
+      sandboxes.spawn(body, caller, idempotencyOf(headers), disconnect),
   }),
   defineRoute({
     id: 'admitSandbox',

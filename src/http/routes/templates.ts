@@ -128,7 +128,7 @@ export const templateRoutes: Route[] = [
     success: { status: 201, description: 'The running sandbox.', schema: Sandbox },
     errors: SPAWN_ERRORS,
     example: { ttl: '1h' },
-    handler: ({ params, body, caller, headers, signal }, { templates }) =>
-      templates.spawn(params.name, body, caller, idempotencyOf(headers), signal),
+    handler: ({ params, body, caller, headers, disconnect }, { templates }) =>
+      templates.spawn(params.name, body, caller, idempotencyOf(headers), disconnect),
   }),
 ];

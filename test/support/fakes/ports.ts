@@ -1,5 +1,6 @@
 // The outside world as a test owns it: time that moves when told, ids that count, seeded randomness, a log to read.
 // A timer of a fake clock never fires by itself: `await clock.advance(ms)`.
+import type { Abort } from '../../../src/domain/abort.ts';
 import { ByteLedger } from '../../../src/domain/byte-ledger.ts';
 import type { Clock, Ids, Logger, Random, Timer } from '../../../src/domain/ports.ts';
 
@@ -76,7 +77,7 @@ export function fakeClock(start: number = FAKE_START): FakeClock {
   };
 }
 
-function sleepOn(after: Clock['after'], ms: number, signal?: AbortSignal): Promise<void> {
+function sleepOn(after: Clock['after'], ms: number, signal?: Abort): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const abort = () => {

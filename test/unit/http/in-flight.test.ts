@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { expect, it, vi } from 'vitest';
 import { inFlight } from '../../../src/http/in-flight.ts';
 
-const connection = () => ({ once: vi.fn(), destroy: vi.fn(), destroySoon: vi.fn() }) as unknown as Socket;
+const connection = () => ({ on: vi.fn(), destroy: vi.fn(), destroySoon: vi.fn() }) as unknown as Socket;
 const answerOn = (socket: Socket, headersSent = false) =>
   ({ socket, headersSent, setHeader: vi.fn() }) as unknown as ServerResponse;
 
