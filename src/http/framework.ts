@@ -10,23 +10,22 @@ import type { Hold } from '../domain/byte-ledger.ts';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
 import { FAILED_HEADER, PORT_HEADER } from '../domain/preview.ts';
 import { BYTES_TYPE, JSON_TYPE, TAR_TYPE } from './body/body.ts';
-import { type BodyTerms, fileBody, jsonBody } from './body/json-body.ts';
+import { type BodyTerms, type FileBody, fileBody, jsonBody } from './body/json-body.ts';
 import { lingerOver } from './body/slow-body.ts';
 import { answerConnectAndExpect } from './connect-and-expect.ts';
 import { endOfTurn } from './end-of-turn.ts';
 import { errorAnswer, logFailure, toServiceError } from './errors.ts';
 import { requestIdFrom } from './headers/request-id.ts';
-import { withOutputs } from './pieces.ts';
 import { splitQuery } from './query.ts';
 import { answerAndClose, parserFailure } from './raw-answer.ts';
-import { sendPieces } from './send.ts';
+import { sendObject } from './send.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Resolves when this caller may continue long work; without a caller, with the next turn. */
     pass: (() => Promise<void>) | undefined;
-    /** On whose account a JSON body is kept, where somebody is asked. */
-    bodyHold: Hold | undefined;
+    /** Opens the account that a JSON body is kept on, where somebody is asked. */
+    bodyHold: (() => Hold) | undefined;
     /** What is wrong with the beginning of a body that carries a file; only for those. */
     bodyFault: ((body: unknown) => Error | undefined) | undefined;
     /** The file that came inside of a JSON body: what its text says, in UTF-8. */
@@ -131,9 +130,8 @@ function answerFailure(
     .code(status)
     .headers(headers)
     .header('X-Request-ID', request.id)
-    .type('application/json; charset=utf-8')
-    .serializer((payload: Buffer) => payload as never);
-  return sendPieces(reply, withOutputs(body), { clock, logger });
+    .type('application/json; charset=utf-8');
+  return sendObject(reply, body, { clock, logger });
 }
 
 /** Fastify closes after a body that it refused; lingering instead lets the client read why. */
@@ -142,6 +140,12 @@ function stayOpen({ socket }: IncomingMessage, reply: FastifyReply): void {
   // Node takes a header that was removed for the wish to keep the connection, although the client has ended its side.
   if (socket.readableEnded) reply.raw.shouldKeepAlive = false;
   reply.removeHeader('Connection');
+}
+
+async function withContent(request: FastifyRequest, read: Promise<FileBody>): Promise<unknown> {
+  const { body, content } = await read;
+  request.content = content;
+  return body;
 }
 
 function takeBodies(app: FastifyInstance): void {
@@ -160,13 +164,14 @@ function takeBodies(app: FastifyInstance): void {
   app.decorateRequest('bodyHold', undefined);
   app.decorateRequest('bodyFault', undefined);
   app.decorateRequest('content', undefined);
-  app.addContentTypeParser(JSON_TYPE, async (request: FastifyRequest, payload: IncomingMessage) => {
+  app.addContentTypeParser(JSON_TYPE, (request, payload, done) => {
     const { bodyHold: hold, bodyFault } = request;
     const terms: BodyTerms = { limit: request.routeOptions.bodyLimit, read, hold };
-    if (!bodyFault) return jsonBody(payload, terms);
-    const { body, content } = await fileBody(payload, terms, bodyFault);
-    request.content = content;
-    return body;
+    const body = bodyFault
+      ? withContent(request, fileBody(payload, terms, bodyFault))
+      : jsonBody(payload, terms);
+    if (body instanceof Promise) body.then((value: unknown) => done(null, value), done);
+    else done(null, body);
   });
   app.addContentTypeParser([BYTES_TYPE, TAR_TYPE], (_request, payload, done) => done(null, payload));
 }

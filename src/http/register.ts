@@ -12,6 +12,7 @@ import { Answer, PushAnswer, SocketAnswer, StreamAnswer } from './answer.ts';
 
 import { isArchiveKind, JSON_TYPE } from './body/body.ts';
 import { limitsOf } from './body/limits.ts';
+import { hasCome } from './body/pieces.ts';
 import { watchPace } from './body/slow-body.ts';
 import { Call, heldFor, type ServerFacts } from './call.ts';
 import { endOfTurn } from './end-of-turn.ts';
@@ -78,8 +79,12 @@ function bodyHook(route: Route, { control, clock }: RegisterDeps) {
   const fault = validate ? (body: unknown) => faultIn(validate(body)) : undefined;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { raw, authorized } = request;
-    if (authorized) request.bodyHold = heldFor(reply.raw, control.ledger.open(accountOf(authorized.caller)));
+    if (authorized)
+      request.bodyHold = () => heldFor(reply.raw, control.ledger.open(accountOf(authorized.caller)));
     request.bodyFault = fault;
+    // What came with the head is here then, and most bodies are complete.
+    await undefined;
+    if (hasCome(raw)) return;
     const late = () => {
       const failure = new ServiceError('timeout', 'The body arrived too slowly.');
       // For the log and the audit: the answer goes past the framework.

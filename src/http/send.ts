@@ -5,7 +5,7 @@ import type { Clock, Logger } from '../domain/ports.ts';
 import { Answer, PiecedAnswer, StreamAnswer, TextAnswer } from './answer.ts';
 import { signedBy } from './half-closed.ts';
 import { cachedJson } from './json-cache.ts';
-import { bytePieces, listPieces, PIECE, textPieces } from './pieces.ts';
+import { bytePieces, holdsOutput, listPieces, PIECE, textPieces, withOutputs } from './pieces.ts';
 import type { Route } from './route.ts';
 import { dropIfStalled, writePieces } from './write-pieces.ts';
 
@@ -58,6 +58,13 @@ function sendJson(reply: FastifyReply, route: Route, body: unknown, deps: SendDe
   const write = writerOf(reply, route);
   if (Array.isArray(body)) return sendPieces(reply, listPieces(body, write), deps);
   return sendText(reply, write(body), deps);
+}
+
+/** An object whose outputs, at the top or one level below, are written from their bytes. Most have none. */
+export function sendObject(reply: FastifyReply, value: object, deps: SendDeps): FastifyReply {
+  if (holdsOutput(value) || Object.values(value).some(holdsOutput))
+    return sendPieces(reply, withOutputs(value), deps);
+  return sendText(reply, JSON.stringify(value), deps);
 }
 
 function sendText(reply: FastifyReply, text: string | Buffer, deps: SendDeps): FastifyReply {

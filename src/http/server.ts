@@ -197,12 +197,12 @@ function registerAll(
   const unrouted = unroutedFailure(ROUTES);
   // Before the framework looks at the body, which nobody asked for.
   const { preview_domain } = deps.config.current().server;
-  app.addHook('onRequest', ({ is404, raw, routeOptions }, _reply, done) => {
-    // The name of a sandbox serves its data plane only.
-    const { config } = routeOptions;
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { is404, raw } = request;
+    // The name of a sandbox serves its data plane only. The options are made anew each time they are asked for.
     const isStray =
-      (ownTarget(raw.headers, preview_domain) !== undefined && !isOfSandbox(config)) ||
-      (isByListener(raw.socket) && !isOfFacade(config));
+      (ownTarget(raw.headers, preview_domain) !== undefined && !isOfSandbox(request.routeOptions.config)) ||
+      (isByListener(raw.socket) && !isOfFacade(request.routeOptions.config));
     if (is404) noteUnserved(deps.control, raw);
     done(isStray ? unrouted('/') : is404 ? unrouted(raw.url ?? '') : undefined);
   });
