@@ -125,8 +125,8 @@ export class BatchWriter<Draft> implements Writer<Draft> {
 }
 
 const WAITING_LIMIT = 100_000;
-/** Live readers wait as long; a commit without a sync costs a hundredth of it. */
-const LINGER_MS = 20;
+/** Live readers wait as long; a commit without a sync costs a twentieth of it. */
+const LINGER_MS = 5;
 
 /** Above 100,000 queued events the oldest are dropped. */
 export type EventWriter = Writer<EventDraft>;

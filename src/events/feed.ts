@@ -11,8 +11,8 @@ const PAGE = 256;
 const LIVE_PAGE = 512;
 /** So many readers make hand-outs expensive, and so many events between two looks are a burst. */
 const MANY = 100;
-const BURST = 16;
-const GATHER_MS = 20;
+const BURST = 8;
+const GATHER_MS = 10;
 const GATHERED_MS = 100;
 /** Readers served before everything else gets its turn. */
 const TURN = 500;
