@@ -17,9 +17,11 @@ const BOUNDS = {
 /** Actors without a proven key. Anyone can cause their records, so only the newest are kept. */
 export const UNPROVEN_ACTORS = ['none', 'anonymous'] as const;
 
+const EACH_BOUND = Object.entries(BOUNDS) as [keyof typeof BOUNDS, number][];
+
 export function boundedAudit(draft: AuditDraft): AuditDraft {
   const bounded = { ...draft };
-  for (const [name, length] of Object.entries(BOUNDS) as [keyof typeof BOUNDS, number][])
+  for (const [name, length] of EACH_BOUND)
     if (bounded[name] !== undefined) bounded[name] = bounded[name].slice(0, length);
   return bounded;
 }

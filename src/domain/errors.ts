@@ -56,7 +56,11 @@ export class ServiceError extends Error {
   readonly status: number;
 
   constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
+    const frames = Error.stackTraceLimit;
+    // These come in floods, and say by their reason where they are from: to note the stack is a twentieth of what each costs.
+    if (code === 'resource_limit') Error.stackTraceLimit = 0;
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    Error.stackTraceLimit = frames;
     this.name = 'ServiceError';
     this.code = code;
     this.remedy = facts.remedy;

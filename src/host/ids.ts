@@ -22,5 +22,7 @@ export function realIds(random: Random): Ids {
 
 /** The low five bits of a byte are uniform, so no letter is favoured. */
 function letters(random: Random): string {
-  return Array.from(random.bytes(LETTERS), (byte) => ALPHABET[byte & 31]).join('');
+  let text = '';
+  for (const byte of random.bytes(LETTERS)) text += ALPHABET[byte & 31];
+  return text;
 }

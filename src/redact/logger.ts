@@ -44,6 +44,8 @@ const SEVERITY: Record<LogLevel, number> = { debug: 20, info: 30, warn: 40, erro
 const CLOSE_WAIT_MS = 1000;
 /** JSON escapes characters below 0x20; these would also move a terminal's cursor or reverse its text. */
 const UNESCAPED = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+/** The same, to find out whether there is one: most lines have none. */
+const ANY_UNESCAPED = new RegExp(UNESCAPED.source);
 
 /** Logging never throws and never waits. */
 export function openLog({
@@ -124,6 +126,7 @@ function droppedLine(clock: Clock, count: number): string {
 }
 
 function escapeRest(line: string): string {
+  if (!ANY_UNESCAPED.test(line)) return line;
   return line.replace(UNESCAPED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
