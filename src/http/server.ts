@@ -199,7 +199,7 @@ function registerAll(
   const { preview_domain } = deps.config.current().server;
   app.addHook('onRequest', (request, _reply, done) => {
     const { is404, raw } = request;
-    // The name of a sandbox serves its data plane only. The options are made anew each time they are asked for.
+    // The name of a sandbox serves its data plane only. Each reading makes the options again.
     const isStray =
       (ownTarget(raw.headers, preview_domain) !== undefined && !isOfSandbox(request.routeOptions.config)) ||
       (isByListener(raw.socket) && !isOfFacade(request.routeOptions.config));

@@ -100,8 +100,21 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   const demand = demandOf(egress ? { ...request, capability: egressCapability(egress) } : request);
   const gate = egress?.mode === 'gate' && { gate: true as const };
   const { setup, isElsewhere } = facts;
-  const start = { row, image, image_policy, private_images, warnings, strict, vcpus: wanted };
-  return { ...start, ...gate, setup, egress, isElsewhere, demand };
+  // What is copied comes last, as little as it is (order.ts).
+  return {
+    row,
+    image,
+    image_policy,
+    private_images,
+    warnings,
+    strict,
+    vcpus: wanted,
+    setup,
+    egress,
+    isElsewhere,
+    demand,
+    ...gate,
+  };
 }
 
 /** The default image stands for what the provider runs by default, also when a template or a client names it. */
