@@ -131,6 +131,8 @@ function addFiles(add: Add, files: FilesDeps, { clock }: FacadeDeps): void {
   add('POST', '/files', 'file', async (call, request, reply) => {
     watchPace(request.raw, clock, () => request.raw.socket.destroy());
     const written = await writeFiles(files, call, { request: request.raw, query: queryOf(request) });
+    // Zeros after the end of a gzip body, which nobody has read.
+    lingerOver(request.raw, clock);
     return sendAnswer(reply, { status: 200, headers: {}, body: written });
   });
 }

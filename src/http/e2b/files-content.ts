@@ -62,14 +62,17 @@ export async function writeFiles(
   const person = await personOf(deps, call, query);
   const asked = query.get('path');
   const type = mediaType(request.headers);
-  const body = plainBody(request);
   const write = (path: string, content: Readable) => writeOne(deps, call, person, { path, content });
-  if (type === BYTES_TYPE) {
+  if (type !== BYTES_TYPE && type !== MULTIPART_TYPE)
+    throw badWish(`unsupported content type: ${type.slice(0, 100) || 'none'}`);
+  const body = plainBody(request);
+  try {
+    if (type === MULTIPART_TYPE) return await writeParts(body, request, { asked, write });
     if (asked === null || asked === '') throw badWish('path is required for this content type');
     return [await write(asked, body)];
+  } finally {
+    if (body !== request) body.destroy();
   }
-  if (type !== MULTIPART_TYPE) throw badWish(`unsupported content type: ${type.slice(0, 100) || 'none'}`);
-  return writeParts(body, request, { asked, write });
 }
 
 /** The user that the query names; a signed link is for that user alone. */
@@ -112,6 +115,8 @@ function plainBody(request: IncomingMessage): Readable {
   request.once('close', () => {
     if (!request.readableEnded) plain.destroy(new ServiceError('bad_request', 'The upload is incomplete.'));
   });
+  // Whoever reads it gets the failure; without a reader, it must not end the process.
+  plain.on('error', () => undefined).once('close', () => gunzip.destroy());
   request.pipe(gunzip).pipe(plain);
   return plain;
 }

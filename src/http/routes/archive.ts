@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import type { ErrorCode } from '../../schema/error.ts';
 import { ArchiveQuery, ArchiveUnpacked, FilePathQuery } from '../../schema/file.ts';
 import { StreamAnswer } from '../answer.ts';
 import { TAR_TYPE } from '../body/body.ts';
@@ -60,7 +61,7 @@ export const archiveRoutes: Route[] = [
 
 /** The failure of an upload that was cut short: the sandbox has what was complete before. */
 function cutShort(error: ServiceError): ServiceError {
-  const { code, message, remedy, details, status } = error;
+  const { code, message, remedy = remedyOf(code), details, status } = error;
   return new ServiceError(code, `${message} Entries before that were unpacked.`, {
     cause: error,
     status,
@@ -68,6 +69,9 @@ function cutShort(error: ServiceError): ServiceError {
     ...(details && { details }),
   });
 }
+
+const remedyOf = (code: ErrorCode) =>
+  code === 'payload_too_large' ? 'Send it in parts, or raise server.max_archive_size.' : undefined;
 
 function noArchive(): ServiceError {
   return new ServiceError('bad_request', 'The archive is missing.', {
