@@ -15,7 +15,24 @@ export interface Progress {
 
 interface Terminal {
   isTTY?: boolean;
+  columns?: number;
   write(text: string): unknown;
+}
+
+/** Cut to one line of the terminal: only one can be cleared. */
+function lineOn({ columns }: Terminal, text: string): string {
+  return `${CLEAR_LINE}${text.slice(0, (columns || 80) - 1)}`;
+}
+
+/** The same, which knows the most bytes that it has shown. */
+export function countedOn(progress: Progress): Progress & { most(): number } {
+  let [now, most] = [0, 0];
+  const moved = (bytes: number) => {
+    now += bytes;
+    most = Math.max(most, now);
+    progress.moved(bytes);
+  };
+  return { ...progress, moved, most: () => most };
 }
 
 /** `now` in ms. Silent without a terminal. */
@@ -28,7 +45,7 @@ export function progressOn(terminal: Terminal, now: () => number): Progress {
     const at = now();
     if (at - drawn < EVERY_MS) return;
     drawn = at;
-    terminal.write(`${CLEAR_LINE}${barText({ ...state, ms: at - start })}`);
+    terminal.write(lineOn(terminal, barText({ ...state, ms: at - start })));
   };
   return {
     total: (bytes) => {
@@ -82,7 +99,7 @@ export function stageLineOn(terminal: Terminal, now: () => number): StageLine {
       if (words === current && at - drawn < EVERY_MS) return;
       current = words;
       drawn = at;
-      terminal.write(`${CLEAR_LINE}${stageText({ words, ...amount, ms: at - start })}`);
+      terminal.write(lineOn(terminal, stageText({ words, ...amount, ms: at - start })));
     },
     end: () => void terminal.write(CLEAR_LINE),
   };

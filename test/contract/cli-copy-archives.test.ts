@@ -1,9 +1,13 @@
 // `svc sandbox cp` of folders as archives, with a server that lies, breaks off or refuses: over real HTTP.
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { downloadFolder } from '../../src/cli/copy/archive-download.ts';
 import { copy } from '../../src/cli/copy/copy.ts';
+import { localTarget } from '../../src/cli/copy/local-target.ts';
 import { Client } from '../../src/client/client.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { tarEntries } from '../../src/domain/tar/tar-reader.ts';
@@ -86,6 +90,79 @@ it('continues after the last complete entry when the connection breaks off', asy
   ]);
 });
 
+it.each([
+  ['continues within a large file that broke off', '2026-01-02T03:04:05.678Z'],
+  ['names a large file that broke off and has changed since', '2026-01-02T03:04:06.000Z'],
+])('%s', async (_, mod_time) => {
+  const bytes = randomBytes(9 * 1024 * 1024);
+  const mtime = Date.parse('2026-01-02T03:04:05.000Z') / 1000;
+  const large = { name: 'large', content: bytes, mtime };
+  const asked = packs(http, [[dir('./'), large, file('z')]], [[file('z')]]);
+  const { pack, read } = http.control.files;
+  let packed = 0;
+  http.control.files.pack = async (...args) => {
+    const archive = await pack(...args);
+    packed += 1;
+    return packed > 1 ? archive : Readable.from(halfOf(await archive.toArray()));
+  };
+  async function* halfOf(chunks: Buffer[]) {
+    yield Buffer.concat(chunks).subarray(0, 5 * 1024 * 1024);
+    // Until the client has read it.
+    await pause(500);
+    throw new ServiceError('unavailable', 'Lost.');
+  }
+  http.control.files.stat = async (_id, path) =>
+    path === '/w' ? info(path, { type: 'dir' }) : info(path, { size: bytes.length, mod_time });
+  http.control.fileMap.set('/w/large', bytes);
+  const ranges: unknown[] = [];
+  http.control.files.read = (id, path, range, ...rest) => {
+    ranges.push(range);
+    return read(id, path, range, ...rest);
+  };
+  const { files, failed } = await copyOut();
+  expect(asked.after).toEqual(['', 'large']);
+  if (mod_time.endsWith('05.678Z')) {
+    expect([files, failed]).toEqual([2, []]);
+    expect(ranges).toEqual([{ first: expect.any(Number), last: bytes.length - 1 }]);
+    expect((ranges as { first: number }[])[0]?.first).toBeGreaterThan(1024 * 1024);
+    expect(readFileSync(join(root, 'large')).equals(bytes)).toBe(true);
+  } else {
+    expect([files, failed]).toMatchObject([1, [{ name: 'large', code: 'conflict' }]]);
+    expect([ranges, readdirSync(root)]).toEqual([[], ['z']]);
+  }
+});
+
+it('bounds the entries that a sandbox sends, and gives folders their modes when it fails', async () => {
+  packs(http, [[dir('./'), dir('d/'), file('d/a'), file('d/b')]]);
+  const folder = { client, id: 'sb-x', path: '/w' };
+  await expect(downloadFolder(folder, localTarget(root), { ...options, most: 3 })).rejects.toMatchObject({
+    code: 'payload_too_large',
+    message: 'There are more than 3 files.',
+  });
+  expect(readdirSync(join(root, 'd'))).toEqual(['a']);
+  expect(['', 'd'].map((name) => statSync(join(root, name)).mode & 0o777)).toEqual([0o755, 0o755]);
+});
+
+it('names files and links here that are not UTF-8, and copies the rest', async () => {
+  const from = join(here, 'from');
+  mkdirSync(from);
+  const odd = (name: string) => Buffer.concat([Buffer.from(`${from}/`), Buffer.from(name, 'latin1')]);
+  for (const name of ['a\x80', 'a\x81', 'a']) writeFileSync(odd(name), 'x');
+  symlinkSync(Buffer.from('to\xff', 'latin1'), join(from, 'l'));
+  const arrived: string[] = [];
+  http.control.files.unpack = async (_, path, body) => {
+    for await (const { name } of tarEntries(body)) arrived.push(name);
+    return { status: 'unpacked', path, files: 1, folders: 1, links: 0, bytes: 1, left_out: 0 };
+  };
+  const { failed } = await copy(client, { from, to: 'sb-x:/to/' }, options);
+  expect(arrived).toEqual(['./', 'a']);
+  expect(failed.map(({ name, code }) => [name, code])).toEqual([
+    ['a\\x80', 'forbidden'],
+    ['a\\x81', 'forbidden'],
+    ['l', 'forbidden'],
+  ]);
+});
+
 it('names files whose names are not UTF-8, gives none the name of another, and never stops before the rest', async () => {
   const raw = (text: string) => Buffer.from(text, 'latin1');
   const odd: TarPart[] = [
@@ -154,7 +231,9 @@ it('says that a part is there when a copy that had begun fails, and nothing else
   };
   await expect(copy(client, { from, to: 'sb-x:/to/' }, options)).rejects.toMatchObject({
     code: 'payload_too_large',
-    message: expect.stringMatching(/ Entries before that were unpacked\. The copy is not complete\.$/),
+    message: expect.stringMatching(
+      / were unpacked\. Send it in parts, or raise server\.max_archive_size\. The copy is not complete\.$/,
+    ),
   });
 });
 

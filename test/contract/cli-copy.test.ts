@@ -1,7 +1,8 @@
 // `svc sandbox cp` out of a server that lies: listings, links and sizes of a stranger, over real HTTP.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { copy } from '../../src/cli/copy/copy.ts';
 import { Client } from '../../src/client/client.ts';
@@ -117,8 +118,33 @@ it('names the files whose content breaks off, and copies the rest', async () => 
     }
     return { ...whole, content: Readable.from(cut()) };
   };
-  await expect(copyOut()).rejects.toMatchObject({ code: 'unavailable' });
-  expect(readdirSync(root)).not.toContain('a');
+  // It looks at the file again, which is a folder now.
+  const { failed } = await copyOut();
+  expect(failed.map(({ name, code }) => [name, code])).toEqual([['a', 'conflict']]);
+  expect(readdirSync(root)).toEqual(['b']);
+});
+
+it('continues within one file after a lost connection, and keeps its time', async () => {
+  const bytes = Buffer.from(Array.from({ length: 3000 }, (_, at) => at % 251));
+  http.control.files.stat = async () => info('/w', { size: bytes.length });
+  http.control.fileMap.set('/w', bytes);
+  const { read } = http.control.files;
+  const ranges: unknown[] = [];
+  http.control.files.read = async (id, path, range, ...rest) => {
+    const whole = await read(id, path, range, ...rest);
+    if (ranges.push(range) > 2) return whole;
+    async function* cut() {
+      yield ((await whole.content.toArray()) as Buffer[])[0]?.subarray(0, 1000);
+      // Until the client has read it.
+      await pause(300);
+      throw new ServiceError('unavailable', 'Lost.');
+    }
+    return { ...whole, content: Readable.from(cut(), { objectMode: false }) };
+  };
+  expect(await copyOut()).toMatchObject({ files: 1, bytes: 3000, failed: [] });
+  expect(ranges).toEqual([0, 1000, 2000].map((first) => ({ first, last: 2999 })));
+  expect(readFileSync(root).equals(bytes)).toBe(true);
+  expect(statSync(root).mtime.toISOString()).toBe('2026-01-02T03:04:05.000Z');
 });
 
 it('lists level by level where one listing is too long', async () => {

@@ -1,6 +1,9 @@
 // The file commands against a real server and real sandboxes: what a person types, byte for byte both ways.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -16,8 +19,9 @@ import type { FileInfo } from '../../src/schema/file.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { describeWith } from '../support/requires.ts';
 import { type CliRun, runCli } from '../support/servers/run-cli.ts';
-import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
+import { until } from '../support/until.ts';
 
 describeWith(['unshare'], 'svc file commands', () => {
   let server: TestServer;
@@ -161,6 +165,26 @@ describeWith(['unshare'], 'svc file commands', () => {
     expect(lstatSync(join(here, 'd/z')).mode & 0o7777).toBe(0o755);
     expect(readFileSync(join(here, 'secret'), 'utf8')).toBe('mine');
     expect((await sandbox('ls', id, 'd')).stdout).not.toContain('\u001b');
+  });
+
+  it('says after Ctrl-C that the copy is not complete, and leaves no part of a file', async () => {
+    await sh('rm -rf *; mkdir big; printf a > big/a; truncate -s 400M big/b');
+    const here = temporaryFolder();
+    const child = spawn(process.execPath, [cli, 'sandbox', 'cp', `${id}:big`, here], {
+      env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', SVC_SERVER: server.url },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const stderr = child.stderr.toArray();
+    const code = once(child, 'close').then(([status]) => status as number);
+    const names = () => (existsSync(join(here, 'big')) ? readdirSync(join(here, 'big')) : []);
+    await until('the large file to be under way', () => names().some((name) => name.startsWith('.svc-cp')));
+    child.kill('SIGINT');
+    expect(await code).toBe(130);
+    const said = Buffer.concat(await stderr).toString();
+    expect(said).toMatch(/^Interrupted after [\d.]+ \w+\. The copy in /);
+    expect(said).toContain(`The copy in ${here} is not complete.\n`);
+    expect(names()).toEqual(['a']);
+    await sh('rm -rf big');
   });
 
   it('explains the state of a sandbox', async () => {

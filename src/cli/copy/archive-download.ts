@@ -1,12 +1,14 @@
 // Copies a folder out of a sandbox as one archive into a target here. A copy that breaks off continues after the last entry
-// that is complete.
+// that is complete, and within a large file where that broke off.
+import { posix } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Client } from '../../client/client.ts';
 import type { Progress } from '../progress.ts';
 import { type Gaps, type Item, packedItems, withGaps } from './archive-items.ts';
 import type { Entry, Target } from './endpoint.ts';
-import { resumed } from './resumed.ts';
-import { noted, passOver, stepper, type Tally, tallied } from './transfer.ts';
+import { resumed, resumedParts } from './resumed.ts';
+import { restOf } from './sandbox-source.ts';
+import { MOST_ENTRIES, noted, passOver, stepper, type Tally, tallied, tooMany } from './transfer.ts';
 
 export interface SandboxFolder {
   client: Client;
@@ -18,13 +20,37 @@ export interface SandboxFolder {
 const SMALL = 64 * 1024;
 /** From this size on, the free space here is checked before a file. */
 const LARGE = 1024 * 1024;
+/** From this size on, a file continues where it broke off; a smaller one begins again. */
+const CONTINUED = 8 * 1024 * 1024;
 
-/** Throws as `transfer` does. */
+interface DownloadTerms {
+  progress: Progress;
+  signal: AbortSignal;
+  /** Entries at most. */
+  most?: number;
+}
+
+/** Throws as `transfer` does. Whether it throws or not, folders have their modes afterwards. */
 export async function downloadFolder(
-  { client, id, path }: SandboxFolder,
+  folder: SandboxFolder,
   target: Target,
-  { progress, signal }: { progress: Progress; signal: AbortSignal },
+  terms: DownloadTerms,
 ): Promise<Tally> {
+  try {
+    return await downloaded(folder, target, terms);
+  } catch (error) {
+    // A second copy gives folders that exist no other mode.
+    await target.end().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function downloaded(
+  folder: SandboxFolder,
+  target: Target,
+  { progress, signal, most = MOST_ENTRIES }: DownloadTerms,
+): Promise<Tally> {
+  const { client, id, path } = folder;
   const tally: Tally = { files: 0, folders: 0, links: 0, bytes: 0, left_out: [], failed: [] };
   const gaps: Gaps = { left_out: new Map(), failed: new Map() };
   const links: { at: string; to: string }[] = [];
@@ -34,6 +60,7 @@ export async function downloadFolder(
   let entries = 0;
   const take = async (item: Item) => {
     const { entry } = item;
+    if (entries + passed.size >= most) throw tooMany(most);
     // A repeated request sends these again: they do not count as progress, and are reported once.
     if (entry.type === 'left_out' || entry.type === 'unreadable') return void passed.set(entry.at, entry);
     if (entry.type === 'symlink') links.push({ at: entry.at, to: entry.target });
@@ -43,8 +70,15 @@ export async function downloadFolder(
   };
   const attempt = async () => {
     const archive = await client.files.openArchive(id, path, { signal, ...(last !== '' && { after: last }) });
+    let broken: unknown;
+    const lost = (error: unknown) => {
+      broken ??= error;
+    };
     try {
-      for await (const item of packedItems(archive, gaps)) await take(item);
+      for await (const item of packedItems(archive, gaps)) {
+        await take(continued(item, folder, { signal, lost }));
+        if (broken !== undefined) throw broken;
+      }
     } finally {
       archive.destroy();
     }
@@ -55,6 +89,22 @@ export async function downloadFolder(
     await step({ at, type: 'symlink', target: to }, async () => noted(await target.link(at, to), at, tally));
   await target.end();
   return withGaps(tally, gaps);
+}
+
+/** The item; if it is a large file, its content continues after a lost connection, of which `lost` gets word. */
+function continued(
+  item: Item,
+  folder: SandboxFolder,
+  { signal, lost }: { signal: AbortSignal; lost: (error: unknown) => void },
+): Item {
+  const { entry, mtime } = item;
+  if (entry.type !== 'file' || (entry.size ?? 0) < CONTINUED) return item;
+  const rest = (done: number, error: unknown) => {
+    lost(error);
+    const file = { ...folder, path: posix.join(folder.path, entry.at) };
+    return restOf(file, { size: entry.size ?? 0, mtime }, done, signal);
+  };
+  return { ...item, content: () => resumedParts(item.content(), rest, signal) };
 }
 
 async function place(

@@ -36,7 +36,9 @@ export function withGaps(tally: Tally, { left_out, failed }: Gaps): Tally {
 /** The items of an archive that a sandbox packed, and what it says is missing. Throws `provider_error` for a damaged one. */
 export async function* packedItems(archive: Readable, gaps: Gaps): AsyncGenerator<Item> {
   try {
-    for await (const entry of tarEntries(archive, { onRecords: noting(gaps) })) yield itemOf(entry);
+    // Who takes them bounds their number.
+    const options = { most: Number.POSITIVE_INFINITY, onRecords: noting(gaps) };
+    for await (const entry of tarEntries(archive, options)) yield itemOf(entry);
   } catch (error) {
     if (!(error instanceof ServiceError && error.code === 'bad_request')) throw error;
     throw new ServiceError('provider_error', 'The sandbox sent a damaged archive.', { cause: error });
@@ -68,12 +70,14 @@ function entryOf({ name, type, mode, size, link }: TarEntry): Entry {
 
 /** Two such names could become one name here, and the copy could not continue after one. */
 function unnamed({ name }: TarEntry): Entry {
-  const bytes = (text: string) => `\\x${text.charCodeAt(0).toString(16)}`;
-  return {
-    at: name.replace(/[\x80-\xff]/g, bytes),
-    type: 'unreadable',
-    reason: 'its name, or what it links to, is not UTF-8',
-  };
+  return { at: shownBytes(name), type: 'unreadable', reason: NOT_UTF8 };
+}
+
+export const NOT_UTF8 = 'its name, or what it links to, is not UTF-8';
+
+/** A name that has one character for each byte, with bytes beyond ASCII as `\xff`. */
+export function shownBytes(name: string): string {
+  return name.replace(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16)}`);
 }
 
 const textsAreUtf8 = ({ name, link, type }: TarEntry) =>

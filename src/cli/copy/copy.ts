@@ -225,6 +225,12 @@ export function reported(ends: CopyRequest, { failed, ...tally }: Tally, duratio
   throw combinedFailure(failed, `${failed.length} of ${all} were not copied.`);
 }
 
+/** What Ctrl-C leaves. */
+export function interruptedText({ to }: CopyRequest, bytes: number): string {
+  const place = to === '-' ? 'standard output' : printable(to);
+  return `Interrupted after ${sizeText(bytes)}. The copy in ${place} is not complete.`;
+}
+
 export function reportText({ files, folders, links, bytes, duration_ms, left_out }: CopyReport): string {
   const counts = [counted(files, 'file'), counted(folders, 'folder'), counted(links, 'link')];
   const what = counts.filter((text) => text !== undefined).join(', ') || 'nothing';

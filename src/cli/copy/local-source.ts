@@ -1,5 +1,6 @@
 // Local files as the source of a copy. The named path may be a link. Links below it are copied as links and never followed: in
 // an untrusted folder they could point at this user's secrets.
+import { isUtf8 } from 'node:buffer';
 import {
   closeSync,
   constants,
@@ -16,7 +17,7 @@ import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import { withLocalErrors } from '../local-failure.ts';
-import type { Item } from './archive-items.ts';
+import { type Item, NOT_UTF8, shownBytes } from './archive-items.ts';
 import { type Entry, type FileEntry, namesContent, type Source } from './endpoint.ts';
 
 /** `path/.` and `path/..` mean the content of a folder. */
@@ -36,10 +37,14 @@ async function* entries(root: string): AsyncGenerator<Entry> {
 
 /** Depth first. An entry that vanishes meanwhile is unreadable. */
 async function* below(root: string, folder: string): AsyncGenerator<Entry> {
-  const names = await readdir(join(root, folder)).catch(() => undefined);
+  const names = await readdir(join(root, folder), { encoding: 'buffer' }).catch(() => undefined);
   if (!names) return yield { at: folder, type: 'unreadable', reason: 'the folder cannot be read' };
-  for (const name of names.sort()) {
-    const at = folder === '' ? name : `${folder}/${name}`;
+  const inside = (name: string) => (folder === '' ? name : `${folder}/${name}`);
+  for (const bytes of names.filter((name) => !isUtf8(name)))
+    yield { at: inside(shownBytes(bytes.toString('latin1'))), type: 'unreadable', reason: NOT_UTF8 };
+  const texts = names.filter(isUtf8).map((name) => name.toString());
+  for (const name of texts.sort()) {
+    const at = inside(name);
     const entry = look(root, at);
     yield entry;
     if (entry.type === 'dir') yield* below(root, at);
@@ -51,11 +56,17 @@ function look(root: string, at: string): Entry {
   const path = join(root, at);
   try {
     const facts = lstatSync(path);
-    if (facts.isSymbolicLink()) return { at, type: 'symlink', target: readlinkSync(path) };
-    return entryOf(at, facts);
+    return facts.isSymbolicLink()
+      ? linkOf(at, readlinkSync(path, { encoding: 'buffer' }))
+      : entryOf(at, facts);
   } catch {
     return { at, type: 'unreadable', reason: 'it cannot be looked at' };
   }
+}
+
+function linkOf(at: string, to: Buffer): Entry {
+  if (!isUtf8(to)) return { at, type: 'unreadable', reason: NOT_UTF8 };
+  return { at, type: 'symlink', target: to.toString() };
 }
 
 function entryOf(

@@ -1,11 +1,12 @@
 // Files of a sandbox as the source of a copy. What its listings say is a stranger's word: every path is checked, sizes
 // bind what is read later, and the number of entries is bounded.
 import { posix } from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Client } from '../../client/client.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { FileInfo } from '../../schema/file.ts';
 import { type Entry, type FileEntry, namesContent, pathBelow, type Source } from './endpoint.ts';
+import { resumedParts } from './resumed.ts';
 
 /** The deepest that one listing goes (docs/design/api.md#files). */
 const DEPTH = 64;
@@ -87,21 +88,57 @@ async function list({ client, id }: Place, path: string): Promise<Found> {
 function entryOf(at: string, info: FileInfo): Entry {
   const mode = Number.parseInt(info.mode, 8) & 0o777;
   if (info.type === 'dir') return { at, type: 'dir', mode };
-  if (info.type === 'file') return { at, type: 'file', mode, size: Math.max(0, Number(info.size) || 0) };
+  if (info.type === 'file')
+    return { at, type: 'file', mode, size: Math.max(0, Number(info.size) || 0), ...modified(info) };
   if (info.type === 'symlink') return { at, type: 'symlink', target: info.symlink_target ?? '' };
   return { at, type: 'left_out', reason: 'it is not a file, folder or link' };
 }
 
-/** No more than was listed, so that a file that grows cannot fill the disk here. */
+/** Where it is a time: a listing is a stranger's word. */
+function modified(info: FileInfo): { mtime?: number } {
+  const mtime = timeOf(info);
+  return Number.isFinite(mtime) ? { mtime } : {};
+}
+
+/** No more than was listed, so that a file that grows cannot fill the disk here. Continues after a lost connection. */
 async function openFile(
   client: Client,
   { id, path }: { id: string; path: string },
-  { size }: FileEntry,
+  { size = 0, mtime }: FileEntry,
   signal: AbortSignal,
 ): Promise<Readable> {
-  const range = size ? { range: `bytes=0-${size - 1}` } : {};
+  const range = size > 0 ? { range: `bytes=0-${size - 1}` } : {};
   const { content, length } = await client.files.open(id, path, { ...range, signal });
-  if (length <= (size ?? 0)) return content;
-  content.destroy();
-  throw new ServiceError('conflict', 'It changed while it was copied.');
+  if (length > size) {
+    content.destroy();
+    throw changed();
+  }
+  if (mtime === undefined) return content;
+  const rest = (done: number) => restOf({ client, id, path }, { size, mtime }, done, signal);
+  return Readable.from(resumedParts(content, rest, signal), { objectMode: false });
 }
+
+/** A file from `done` on. Throws `conflict` unless it has this size and, in whole seconds, this time. */
+export async function* restOf(
+  { client, id, path }: { client: Client; id: string; path: string },
+  { size, mtime }: { size: number; mtime: number },
+  done: number,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  if (done >= size) return;
+  const now = await client.files.stat(id, path, { signal });
+  const isSame = now.size === size && Math.floor(timeOf(now)) === Math.floor(mtime);
+  if (now.type !== 'file' || !isSame) throw changed();
+  const range = `bytes=${done}-${size - 1}`;
+  const { content, length } = await client.files.open(id, path, { range, signal });
+  try {
+    if (length !== size - done) throw changed();
+    yield* content;
+  } finally {
+    content.destroy();
+  }
+}
+
+const timeOf = ({ mod_time }: FileInfo) => Date.parse(mod_time) / 1000;
+
+const changed = () => new ServiceError('conflict', 'It changed while it was copied.');

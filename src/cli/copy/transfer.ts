@@ -8,7 +8,7 @@ import type { Progress } from '../progress.ts';
 import type { Entry, FileEntry, Source, Target } from './endpoint.ts';
 
 /** Bounds the names in memory. */
-const MOST_ENTRIES = 1_000_000;
+export const MOST_ENTRIES = 1_000_000;
 /** After one of these the rest would fail the same way. */
 const FATAL: readonly ErrorCode[] = ['unavailable', 'unauthorized', 'resource_limit'];
 
@@ -74,12 +74,15 @@ export async function gather(source: Source, signal: AbortSignal): Promise<Entry
   const all: Entry[] = [];
   for await (const entry of source.entries(signal)) {
     signal.throwIfAborted();
-    if (all.push(entry) > MOST_ENTRIES)
-      throw new ServiceError('payload_too_large', `There are more than ${MOST_ENTRIES} files.`, {
-        remedy: 'Copy smaller folders.',
-      });
+    if (all.push(entry) > MOST_ENTRIES) throw tooMany(MOST_ENTRIES);
   }
   return all;
+}
+
+export function tooMany(most: number): ServiceError {
+  return new ServiceError('payload_too_large', `There are more than ${most} files.`, {
+    remedy: 'Copy smaller folders.',
+  });
 }
 
 /** Counts a link, or records why it was skipped. */

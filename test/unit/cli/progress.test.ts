@@ -1,6 +1,6 @@
 // The bar of a copy: on a terminal only, not at every byte, gone at the end.
 import { expect, it } from 'vitest';
-import { barText, progressOn } from '../../../src/cli/progress.ts';
+import { barText, countedOn, progressOn } from '../../../src/cli/progress.ts';
 import { sizeText } from '../../../src/cli/render.ts';
 
 it('shows share, bytes and speed', () => {
@@ -20,6 +20,23 @@ it('draws at most ten times a second and removes itself', () => {
   expect(written).toHaveLength(10);
   bar.end();
   expect(written.at(-1)).toBe('\r\u001b[K');
+});
+
+it('stays on one line of a narrow terminal', () => {
+  const whole = barText({ total: 4096, moved: 0, ms: 0 }).length;
+  for (const columns of [20, 80, 0]) {
+    const written: string[] = [];
+    const bar = progressOn({ isTTY: true, columns, write: (text) => written.push(text) }, () => 0);
+    bar.total(4096);
+    expect(written).toHaveLength(1);
+    expect(written[0]?.replace('\r\u001b[K', '')).toHaveLength(columns === 20 ? 19 : whole);
+  }
+});
+
+it('knows the most that was copied, also when a part is copied again', () => {
+  const { moved, most } = countedOn({ total: () => {}, moved: () => {}, end: () => {} });
+  for (const bytes of [5, 3, -8, 2]) moved(bytes);
+  expect(most()).toBe(8);
 });
 
 it('draws nothing without a terminal', () => {
