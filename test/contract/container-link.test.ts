@@ -5,12 +5,15 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { recordingLogger } from '../support/fakes/ports.ts';
 import { containerSpec } from '../support/hosts/container.ts';
@@ -18,10 +21,12 @@ import { type Engine, IMAGES } from '../support/hosts/engine.ts';
 import {
   LINKED,
   type LinkWorld,
+  linkSockets,
   linksOf,
   mountsOf,
   OFF,
   said,
+  shutAgentsLink,
   worldOf,
 } from '../support/hosts/linked-containers.ts';
 import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
@@ -77,6 +82,16 @@ for one in held:
     except OSError: pass
 print('reached', times > 0, 'got', len(got))
 `;
+
+function endless(): Readable {
+  const bytes = async function* () {
+    for (;;) {
+      yield Buffer.alloc(1024);
+      await pause(20);
+    }
+  };
+  return Readable.from(bytes(), { objectMode: false });
+}
 
 for (const runtime of ['runc', 'runsc-link'] as const)
   describeWith(['root', 'docker', runtime === 'runc' ? 'docker' : 'runsc'], `a link into ${runtime}`, () => {
@@ -140,6 +155,43 @@ for (const runtime of ['runc', 'runsc-link'] as const)
       expect(links).toBeGreaterThan(3);
       expect(readdirSync(join(linksOf(world), readdirSync(linksOf(world))[0] ?? ''))).toEqual([]);
     });
+
+    it.each(runtime === 'runc' ? (['server', 'agent'] as const) : (['server'] as const))(
+      'breaks at the side of the %s in the middle of calls: they fail, and later ones use the engine or a link',
+      async (side) => {
+        const linked = () => said(next, LINKED);
+        const before = linked();
+        const io = await next.provider.attach(ref, soon());
+        expect([linked() - before, linkSockets(next).length]).toEqual([1, 1]);
+        const call = { label: 'call', env: {}, detach: false };
+        const run = io.exec({ ...call, exec_id: freshId(), argv: ['sleep', '60'] });
+        const [exit, written] = [run.exit, io.files.write('/tmp/half', endless(), {})].map((failing) =>
+          failing.then(
+            () => 'success',
+            (error: unknown) => (error as { code?: string }).code,
+          ),
+        );
+        await run.started;
+        if (side === 'server') linkSockets(next)[0]?.destroy();
+        else shutAgentsLink(next);
+        expect([await exit, await written]).toEqual(['unavailable', 'unavailable']);
+        await io.closed;
+        await until('the link is closed', () => linkSockets(next).length === 0);
+        const folder = join(linksOf(next), readdirSync(linksOf(next))[0] ?? '');
+        renameSync(folder, `${folder}-away`);
+        const over = await next.provider.attach(ref, soon());
+        renameSync(`${folder}-away`, folder);
+        expect((await runInside(over, ['sh', '-c', 'ls -A /tmp | grep svc; echo up'])).stdout).toBe('up\n');
+        expect([linked() - before, linkSockets(next).length]).toEqual([1, 0]);
+        over.close();
+        const again = await next.provider.attach(ref, soon());
+        expect((await runInside(again, ['echo', 'up'])).stdout).toBe('up\n');
+        expect([linked() - before, linkSockets(next).length]).toEqual([2, 1]);
+        again.close();
+        await until('the link is closed', () => linkSockets(next).length === 0);
+        expect(readdirSync(folder)).toEqual([]);
+      },
+    );
 
     it('lets detached commands and their output outlive a session on either way', async () => {
       const io = await next.provider.attach(ref, soon());
