@@ -2,11 +2,19 @@
 // Whatever happens, each file is complete or absent, the answer says what is there, and the sandbox goes on.
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { everywhere, inContainer, inMachine, onWorkers, type Runtime } from '../support/hosts/matrix.ts';
+import {
+  everywhere,
+  inContainer,
+  inMachine,
+  inMachineOnWorker,
+  onWorkers,
+  type Runtime,
+} from '../support/hosts/matrix.ts';
 import { type Api, api } from '../support/servers/api.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
-import { type TarPart, tarArchive } from '../support/tar.ts';
+import { pax, type TarPart, tarArchive } from '../support/tar.ts';
 import { until } from '../support/until.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -94,6 +102,69 @@ const archives = ({ env, ordinaryUser, runner, onWorker }: Runtime) => {
     expect(bytes).toBeLessThan(64_000_000);
   });
 
+  it('are answered when the sandbox is destroyed within an upload', async () => {
+    const other = await client.spawn();
+    const url = new URL(`/api/v1/sandboxes/${other.id}/archive?path=/workspace/in`, server.url);
+    const sending = request(url, { method: 'PUT', headers: { 'content-type': 'application/x-tar' } });
+    sending.on('error', () => undefined).write(begun);
+    const answered = once(sending, 'response') as Promise<[IncomingMessage]>;
+    await until('the first file', async () =>
+      (await client.sh(other.id, 'find in -type f 2>&1')).stdout.includes('whole'),
+    );
+    await client.destroy(other.id);
+    const [answer] = await answered;
+    const { code } = JSON.parse(Buffer.concat(await answer.toArray()).toString()) as { code: string };
+    expect(['not_found', 'conflict', 'unavailable']).toContain(code);
+    sending.destroy();
+  });
+
+  it('stay in their folder and say what they refuse, whatever they hold', async () => {
+    const put = async (body: Buffer, more: Record<string, string> = {}) => {
+      const headers = { 'content-type': 'application/x-tar', ...more };
+      const answer = await fetch(address('/workspace/hostile/in'), { method: 'PUT', headers, body });
+      return [answer.status, await answer.json()];
+    };
+    const odd = tarArchive(
+      { name: '/abs/file', content: 'x' },
+      { name: 'set', content: 'x', mode: 0o6755 },
+      { name: 'null', type: '3' },
+      { name: 'pipe', type: '6' },
+      { name: 'up', type: '2', link: '../../..' },
+    );
+    expect(await put(odd)).toMatchObject([200, { files: 2, links: 1, left_out: 2 }]);
+    const outside = tarArchive(
+      { name: '../../out', content: 'x' },
+      { name: 'up/out', content: 'x' },
+      { name: 'hard', type: '1', link: '../../../etc/passwd' },
+      { name: 'set/x', content: 'x' },
+      { name: 'last', content: 'x' },
+    );
+    expect(await put(outside)).toMatchObject([
+      400,
+      { details: { archive_ended: true, files: 1, failed_count: 4 } },
+    ]);
+    const whole = tarArchive({ name: 'a', content: 'x' });
+    const damaged = [
+      Buffer.alloc(0),
+      whole.subarray(0, 512),
+      whole.subarray(0, -1024),
+      Buffer.concat([whole, whole]),
+      gzipSync(whole),
+      tarArchive({ name: 's', type: 'S' }),
+      tarArchive(pax({ 'GNU.sparse.major': '1' }), { name: 's' }),
+      tarArchive(pax({ size: '9223372036854775807' }), { name: 's' }),
+      tarArchive(...Array.from({ length: 300 }, () => pax({ comment: 'x'.repeat(4096) })), { name: 's' }),
+    ];
+    for (const body of damaged) expect(await put(body)).toMatchObject([400, { code: 'bad_request' }]);
+    expect((await put(gzipSync(whole), { 'content-encoding': 'gzip' }))[0]).toBe(415);
+    const { stdout } = await client.sh(
+      id,
+      'find hostile -mindepth 1 -maxdepth 1 -printf "%f\\n"; find hostile/in ! -type d -printf "%P %m\\n" | sort',
+    );
+    expect(stdout).toBe('in\na 644\nabs/file 644\nlast 644\nset 755\nup 777\n');
+    await client.sh(id, 'rm -r hostile');
+  });
+
   it(
     'keep what is complete when the server is killed',
     async () => {
@@ -128,4 +199,5 @@ const archives = ({ env, ordinaryUser, runner, onWorker }: Runtime) => {
   );
 };
 
-for (const declare of [everywhere, onWorkers, inMachine]) declare([], 'archives', archives);
+for (const declare of [everywhere, onWorkers, inMachine, inMachineOnWorker])
+  declare([], 'archives', archives);

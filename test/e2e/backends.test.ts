@@ -2,7 +2,7 @@
 // server that starts next, and said to be gone when their backend is.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
@@ -13,6 +13,7 @@ import { HOSTED_KEY, type HostedBackend, hostedBackend } from '../support/script
 import { BACKEND_KEY, type CustomBackend, customBackend } from '../support/servers/custom-backend.ts';
 import { runCli } from '../support/servers/run-cli.ts';
 import { cli, makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
 /** What a process loaded, from the coverage that it writes at its end. */
@@ -106,6 +107,24 @@ describeWith(['bwrap', 'root'], 'a server over backends', () => {
     expect(await open.code).toBe(4);
     const words = Buffer.concat(await open.stderr).toString();
     expect(words).toMatch(kind === 'custom' ? /starts the command when standard input ends/ : /^$/);
+  });
+
+  it.each(KINDS)('%s: refuses archives, and copies folders file by file', async (kind) => {
+    const id = made[kind];
+    const refused = { code: 'not_implemented', message: expect.stringContaining(`Sandboxes of ${kind} `) };
+    await expect(client.files.openArchive(id, '/workspace')).rejects.toMatchObject(refused);
+    const tar = Buffer.alloc(4 * 1024 * 1024);
+    await expect(client.files.writeArchive(id, '/workspace', tar)).rejects.toMatchObject(refused);
+    const here = temporaryFolder();
+    mkdirSync(join(here, 'from/d'), { recursive: true });
+    writeFileSync(join(here, 'from/d/a'), 'one');
+    writeFileSync(join(here, 'from/b'), Buffer.alloc(3_000_000, 7));
+    const cp = (from: string, to: string) => runCli(['sandbox', 'cp', from, to], { SVC_SERVER: server.url });
+    expect(await cp(join(here, 'from'), `${id}:copy`)).toMatchObject({ code: 0 });
+    expect(await cp(`${id}:copy`, join(here, 'to'))).toMatchObject({ code: 0 });
+    expect(readFileSync(join(here, 'to/d/a'), 'utf8')).toBe('one');
+    expect(readFileSync(join(here, 'to/b')).equals(Buffer.alloc(3_000_000, 7))).toBe(true);
+    await client.files.remove(id, '/workspace/copy', { recursive: true });
   });
 
   it('custom: answers not_implemented to a detached command', async () => {

@@ -1,7 +1,9 @@
 // The pool over the real server: users share VMs, and what one does is nothing to another. The ways in which one might
 // try otherwise by programs are in test/contract/pool-tenants.suite.ts; here they are tried by the API.
 import { execFileSync } from 'node:child_process';
+import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { tarEntries } from '../../src/domain/tar/tar-reader.ts';
 import type { PoolStatus } from '../../src/schema/pool.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { agents, containers, NOTHING, remains } from '../support/checks/auditor.ts';
@@ -10,6 +12,7 @@ import { inContainers } from '../support/hosts/matrix.ts';
 import { describeWith, type Need } from '../support/requires.ts';
 import { type Api, api } from '../support/servers/api.ts';
 import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { type TarPart, tarArchive } from '../support/tar.ts';
 import { until } from '../support/until.ts';
 
 const POOL = {
@@ -111,6 +114,33 @@ eachHost(['python3'], 'a pool', (env) => {
     expect(own.body).toMatchObject({ path: `${home}/f`, name: 'f' });
     const written = await ann.call('PUT', `/sandboxes/${id}/files/tmp/x`, { content: '' });
     expect(written.status).toBe(403);
+  });
+
+  it('takes and gives archives of the own folder only', async () => {
+    const [a, b] = [await spawn(ann), await spawn(bob)];
+    const headers = { 'content-type': 'application/x-tar' };
+    const put = (client: Api, id: string, path: string, ...parts: TarPart[]) =>
+      client.raw(`/sandboxes/${id}/archive?path=${path}`, {
+        ...{ method: 'PUT', headers, body: tarArchive(...parts) },
+      });
+    const sent = await put(ann, a.id, '/workspace/arc', { name: 'd/a', content: 'mine', uid: 0 });
+    expect([sent.status, await sent.json()]).toMatchObject([200, { path: '/workspace/arc', files: 1 }]);
+    expect((await ann.sh(a.id, 'cat arc/d/a; find arc -user 0')).stdout).toBe('mine');
+    const archive = await ann.raw(`/sandboxes/${a.id}/archive?path=/workspace`);
+    const names: string[] = [];
+    for await (const { name } of tarEntries(Readable.from([Buffer.from(await archive.arrayBuffer())])))
+      names.push(name);
+    expect(names).toEqual(expect.arrayContaining(['./', 'arc', 'arc/d', 'arc/d/a']));
+    await bob.sh(b.id, `ln -s /workspaces/${a.id} there`);
+    for (const path of [`/workspaces/${a.id}`, '/workspace/there', `/workspace/../${a.id}/arc`]) {
+      const read = await bob.raw(`/sandboxes/${b.id}/archive?path=${encodeURIComponent(path)}`);
+      const written = await put(bob, b.id, encodeURIComponent(path), { name: 'x', content: 'x' });
+      for (const { status: code } of [read, written]) expect([403, 404]).toContain(code);
+    }
+    // Other folders show by name at most.
+    const all = await bob.raw(`/sandboxes/${b.id}/archive?path=/workspaces`);
+    expect(Buffer.from(await all.arrayBuffer()).includes('mine')).toBe(false);
+    expect((await ann.sh(a.id, 'ls arc')).stdout).toBe('d\n');
   });
 
   it('shares VMs among users, keeps a user in one VM, and reports when it is full', async () => {
