@@ -226,6 +226,11 @@ export interface SandboxIo {
    * ours runs inside, and with agents of earlier versions.
    */
   setDeadline?(leftMs: number | undefined, signal?: AbortSignal): Promise<void>;
+  /**
+   * Ends the sandbox from inside and the session with it; resolves once it has ended, or after a moment. Never rejects. An end
+   * from outside has to follow, and takes less then. Present where that is so.
+   */
+  endInside?(): Promise<void>;
   /** Ends the session; calls in flight fail with `unavailable`. Safe twice. Detached execs live on. */
   close(): void;
   /** Resolves once, when the session is over for whatever reason. */
@@ -266,6 +271,8 @@ export type AgentIo = SandboxIo &
   Required<Pick<SandboxIo, 'as' | 'relay'>> & {
     /** What could not be done of it. */
     seed(order: SeedOrder, signal?: AbortSignal): Promise<SeedPart[]>;
+    /** Ends every process of the sandbox, the agent last, and the session. Resolves when the agent has agreed. */
+    shutdown(signal?: AbortSignal): Promise<void>;
     /**
      * Makes the agent connect to the socket that it was started with and send `nonce` there, 16 bytes, so that another session
      * can be opened. Rejects within 5 s where it cannot. Absent without such a socket.

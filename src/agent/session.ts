@@ -43,6 +43,10 @@ export async function openSession(deps: SessionDeps, signal?: AbortSignal): Prom
     ...(capabilities & CAPABILITY.gate && { gate: sandboxGate(requests, capabilities) }),
     ...(capabilities & CAPABILITY.dial && { dial: (nonce, signal) => dialHost(requests, nonce, signal) }),
     seed: (order, signal) => seedGuest(requests, order, signal),
+    shutdown: async (signal) => {
+      await requests.call('shutdown', () => undefined, { signal });
+      session.close();
+    },
     relay: (stream, draining) => session.relay.serve(stream, draining),
     close: () => session.close(),
     closed,

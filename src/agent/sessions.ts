@@ -63,10 +63,14 @@ export class Sessions<Sandbox extends { id: string }> {
     }
   }
 
-  /** Closes the session: calls in flight fail. Resolves when they have all left, at most a second later. */
-  async end(id: string): Promise<void> {
+  /**
+   * Closes the session: calls in flight fail. Resolves when they have all left, at most a second later. `isForGood`: the sandbox
+   * is to end, too, and does so from inside where it can.
+   */
+  async end(id: string, isForGood = false): Promise<void> {
     const entry = this.#entries.get(id);
     if (!entry) return;
+    if (isForGood && entry.isOpen) await (await entry.io).endInside?.();
     this.#drop(id, entry);
     if (entry.users === 0) return;
     const left = new Promise<void>((resolve) => {

@@ -11,6 +11,7 @@ import { type ContainerHome, containerHome, containerSpec } from '../support/hos
 import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
 import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith, type Need } from '../support/requires.ts';
+import { until } from '../support/until.ts';
 import { BEHIND_WORKER, type Promises, type ProviderGround, providerContract } from './provider.suite.ts';
 
 for (const runtime of ['runc', 'runsc'] as const) {
@@ -107,6 +108,30 @@ for (const runtime of ['runc', 'runsc'] as const) {
       const io = await provider.attach({ id, epoch: 1 }, soon());
       expect((await runInside(io, ['hostname'])).stdout).toBe('sandbox\n');
       await provider.destroy({ id, epoch: 1 }, soon());
+    });
+
+    it('end by themselves, and by the engine where their agent does not answer', async () => {
+      const since = Date.now() / 1000;
+      const codes: unknown[] = [];
+      // gVisor takes ten seconds for the second one.
+      for (const isPaused of runtime === 'runsc' ? [false] : [false, true]) {
+        const id = freshId();
+        const { runtime_id } = await provider.create(containerSpec(id), soon());
+        const io = await provider.attach({ id, epoch: 1 }, soon());
+        if (isPaused) await engine.api.call('POST', `/containers/${runtime_id}/pause`);
+        await io.endInside?.();
+        const state = () => provider.inspect({ id, epoch: 1 }, soon());
+        if (isPaused) expect(await state()).toBe('running');
+        else await until('its end', async () => (await state()) === 'stopped');
+        io.close();
+        await provider.destroy({ id, epoch: 1 }, soon());
+        expect(await state()).toBe('gone');
+        const filters = encodeURIComponent(JSON.stringify({ container: [runtime_id], event: ['die'] }));
+        const path = `/events?since=${since}&until=${Date.now() / 1000 + 1}&filters=${filters}`;
+        const { body } = await engine.api.call<{ Actor: { Attributes: { exitCode: string } } }>('GET', path);
+        codes.push(body.Actor.Attributes.exitCode);
+      }
+      expect(codes).toEqual(runtime === 'runsc' ? ['0'] : ['0', '137']);
     });
 
     it('start after the agent volume was removed', async () => {

@@ -171,9 +171,9 @@ export class Destroyer {
     const isHere = row.worker_id === LOCAL_WORKER;
     try {
       await spawns.cancel(id);
-      await sessions.end(id);
       const ended_at = await this.#endedAlone(row);
       if (isHere) await usage.last(row);
+      await sessions.end(id, true);
       await runtimes.destroy(row, new AbortController().signal);
       // A worker keeps the last reading of what it ended.
       if (!isHere) await usage.last(row);

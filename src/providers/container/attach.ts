@@ -1,6 +1,6 @@
 // Sessions with the agent of a container: over the container's standard streams first, then over a link where there is one. The
 // session that create opens is kept for the first caller, which saves a connection.
-import type { SandboxIo } from '../../agent/io.ts';
+import type { AgentIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { RuntimeRef } from '../provider.ts';
 import { attachStreams, openAgentSession, outOfMemory } from './agent-streams.ts';
@@ -14,7 +14,7 @@ export async function attachRuntime(
   state: ContainerState,
   ref: RuntimeRef,
   signal: AbortSignal,
-): Promise<SandboxIo> {
+): Promise<AgentIo> {
   const name = await nameOf(state, ref, signal);
   const parked = state.parked.take(name);
   if (parked) return parked;

@@ -5,7 +5,7 @@ import type { Capability, Isolation } from '../../schema/provider.ts';
 import type { Provider } from '../provider.ts';
 import { attachRuntime } from './attach.ts';
 import { createRuntime } from './create.ts';
-import { removeContainer } from './destroy.ts';
+import { endInside, removeContainer } from './destroy.ts';
 import { imagePolicy } from './image-policy.ts';
 import { inspectRuntime, listRuntimes, nameOf } from './listing.ts';
 import { presentImages, probeContainer } from './probe.ts';
@@ -38,7 +38,10 @@ export function containerProvider(deps: ContainerDeps): Provider {
       usage.forget(ref);
     },
     usage: usage.read,
-    attach: (ref, signal) => attachRuntime(state, ref, signal),
+    attach: async (ref, signal) => {
+      const io = await attachRuntime(state, ref, signal);
+      return { ...io, endInside: async () => endInside(state, await nameOf(state, ref, signal), io) };
+    },
     list: (signal) => listRuntimes(state, signal),
     watch: (onEvent, signal) => watchRuntimes(state, onEvent, signal),
     close: async () => {

@@ -1,6 +1,6 @@
 // Creates one container: create, attach, send the secret, start, open a session. A failed container is removed. It has our
 // labels from the start, so a container that cannot be removed now is found later.
-import type { SandboxIo } from '../../agent/io.ts';
+import type { AgentIo } from '../../agent/io.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted, NotStarted, wrapNotStarted } from '../../domain/not-started.ts';
@@ -50,23 +50,22 @@ function forget({ state, plan, link }: Attempt, missing: PrerequisiteMissing): v
 }
 
 async function started(attempt: Attempt): Promise<Plan> {
-  const { state, signal } = attempt;
-  const dialled = await state.starts.run(() => orUndone(attempt, () => launched(attempt)), signal);
-  // The engine has finished: the next start need not wait for this agent.
-  const io = await orUndone(attempt, () => opened(attempt, dialled));
+  const { state } = attempt;
+  const attached = await launched(attempt);
+  const io = await orUndone(attempt, () => opened(attempt, attached));
   await orUndone(attempt, () => giveDeadline(attempt, io));
   state.parked.put(attempt.plan.name, io);
   return attempt.plan;
 }
 
-function opened({ state, plan, link, signal }: Attempt, attached: AttachedContainer): Promise<SandboxIo> {
+function opened({ state, plan, link, signal }: Attempt, attached: AttachedContainer): Promise<AgentIo> {
   const { name, spec, imageId: image } = plan;
   if (!link) return openAgentSession(state, spec, attached, signal);
   return firstSession(state, { ref: spec, name }, { link, attached, image }, signal);
 }
 
 /** The engine has no lifetime for containers, so the agent holds it. */
-async function giveDeadline({ state, plan, signal }: Attempt, io: SandboxIo): Promise<void> {
+async function giveDeadline({ state, plan, signal }: Attempt, io: AgentIo): Promise<void> {
   const lifeMs = agentLifeMs(plan.spec.deadline, state.clock.monotonic());
   if (lifeMs !== undefined) await io.setDeadline?.(lifeMs, signal);
 }
@@ -107,8 +106,23 @@ function isConflict(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'conflict';
 }
 
-/** Resolves when the container runs, with its secret sent and its streams attached. */
-async function launched(attempt: Attempt): Promise<AttachedContainer> {
+/**
+ * Resolves when the container runs, with its secret sent and its streams attached. Its agent may connect before the engine answers:
+ * then the session opens at once, and only the next start waits for the engine.
+ */
+function launched(attempt: Attempt): Promise<AttachedContainer> {
+  const { starts } = attempt.state;
+  return new Promise((resolve, reject) => {
+    const work = () => orUndone(attempt, () => launch(attempt, resolve));
+    starts.run(work, attempt.signal).then(resolve, reject);
+  });
+}
+
+/** Resolves when the engine has started it. `connected` is called first where its agent is faster than the engine's answer. */
+async function launch(
+  attempt: Attempt,
+  connected: (attached: AttachedContainer) => void,
+): Promise<AttachedContainer> {
   const { state, plan, signal } = attempt;
   attempt.link = await state.links.open(plan.name, plan.imageId);
   await create(state, { name: plan.name, body: plan.body(attempt.link?.folder) }, signal);
@@ -116,7 +130,15 @@ async function launched(attempt: Attempt): Promise<AttachedContainer> {
   try {
     const secret = agentSecret(state.instance.key, plan.spec.id, plan.spec.epoch);
     dialled.stream.write(agentSettings(secret, plan, attempt.link));
-    await run(state, plan.name, signal);
+    let isConnected = false;
+    void attempt.link?.connected.then(() => {
+      isConnected = true;
+      connected(dialled);
+    });
+    await run(state, plan.name, signal).catch((error: unknown) => {
+      // The sandbox is in use by now: its session shows whether it lives.
+      if (!isConnected) throw error;
+    });
     return dialled;
   } catch (error) {
     dialled.stream.destroy();

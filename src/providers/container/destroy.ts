@@ -1,4 +1,5 @@
-// Kills and removes a container with its anonymous volumes, and waits until the engine no longer has it.
+// Ends a container, removes it with its anonymous volumes, and waits until the engine no longer has it.
+import type { AgentIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { refusedWith } from './engine-faults.ts';
 import { stateOf } from './listing.ts';
@@ -7,6 +8,32 @@ import type { ContainerState } from './state.ts';
 const TIMEOUT_MS = 30_000;
 const LONGEST_PAUSE_MS = 500;
 const REMOVE_MS = 25_000;
+/** As long as an engine that has much to do takes to notice the end of a container; no longer for one that does not end. */
+const LEAVE_MS = 100;
+
+/**
+ * Lets the agent end itself, and waits until the engine has noticed: it then removes the container without running the program that
+ * kills one. Never throws; takes 100 ms at most.
+ */
+export async function endInside(
+  { engine, clock, logger }: ContainerState,
+  name: string,
+  io: Pick<AgentIo, 'shutdown'>,
+): Promise<void> {
+  const path = `/containers/${name}/wait`;
+  const query = { condition: 'not-running' };
+  const order = { method: 'POST', path, query, what: 'end a sandbox', connection: 'own' } as const;
+  const late = new AbortController();
+  const timer = clock.after(LEAVE_MS, () => late.abort(new Error('the sandbox did not end by itself')));
+  try {
+    await Promise.all([engine.bytes(order, late.signal), io.shutdown(late.signal)]);
+  } catch (err) {
+    late.abort(err);
+    logger.debug({ runtime: name, err }, 'An agent did not end its sandbox; the engine kills it.');
+  } finally {
+    timer.cancel();
+  }
+}
 
 /** Resolves when the engine has no such container, even if it never had one. Throws `unavailable` after 30 s. */
 export async function removeContainer(
@@ -14,7 +41,9 @@ export async function removeContainer(
   name: string,
   signal: AbortSignal,
 ): Promise<void> {
-  state.parked.end(name);
+  const parked = state.parked.take(name);
+  if (parked) await endInside(state, name, parked);
+  parked?.close();
   const deadline = state.clock.monotonic() + TIMEOUT_MS;
   for (let pause = 10; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     if (await removed(state, name, signal)) return state.links.remove(name);

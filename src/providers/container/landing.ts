@@ -15,6 +15,8 @@ const NONCE_MS = 2000;
 export interface Landing {
   /** What the agent has to send first. Good for one connection. */
   readonly nonce: Buffer;
+  /** Resolves when the agent has connected; never, where it does not. */
+  readonly connected: Promise<unknown>;
   /** The agent's connection, owned by the caller; undefined if it has not come after `ms`. */
   arrival(ms: number): Promise<Socket | undefined>;
   /** Nobody can connect from now on, and the socket is removed. Idempotent: a later call leaves the socket of a successor. */
@@ -61,6 +63,7 @@ export async function openLanding(path: string, nonce: Buffer, clock: Clock): Pr
   }
   return {
     nonce,
+    connected: arrival,
     arrival: async (ms) => {
       const socket = await orAfter(clock, ms, arrival, () => undefined);
       isTaken ||= socket !== undefined;

@@ -1,6 +1,6 @@
 // Sessions over a link (links.ts). The agent of a new container connects by itself; later it is asked to through the engine. What
 // fails leaves the session on the engine's stream, which always works.
-import type { AgentIo, SandboxIo } from '../../agent/io.ts';
+import type { AgentIo } from '../../agent/io.ts';
 import { openSession } from '../../agent/session.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import type { RuntimeRef } from '../provider.ts';
@@ -34,7 +34,7 @@ export async function firstSession(
   place: Place,
   { link, attached, image }: FirstLink,
   signal: AbortSignal,
-): Promise<SandboxIo> {
+): Promise<AgentIo> {
   const { links } = state;
   let io: AgentIo | undefined;
   try {
@@ -63,7 +63,7 @@ export async function moved(
   place: Place,
   io: AgentIo,
   signal: AbortSignal,
-): Promise<SandboxIo> {
+): Promise<AgentIo> {
   const { dial } = io;
   const link = dial && (await state.links.reopen(place.name));
   if (!link) return io;

@@ -1,6 +1,6 @@
 // The state that the parts of one container provider share: the engine, its facts, and what is created on it once.
 
-import type { SandboxIo } from '../../agent/io.ts';
+import type { AgentIo } from '../../agent/io.ts';
 import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { parseDuration } from '../../domain/duration.ts';
 import type { Once } from '../../domain/once.ts';
@@ -88,13 +88,13 @@ const PARKED_MS = 30_000;
 /** Sessions that wait for their first caller; each is closed after 30 seconds. */
 class ParkedSessions {
   readonly #after: (ms: number, run: () => void) => Timer;
-  readonly #parked = new Map<string, { io: SandboxIo; timer: Timer }>();
+  readonly #parked = new Map<string, { io: AgentIo; timer: Timer }>();
 
   constructor(after: (ms: number, run: () => void) => Timer) {
     this.#after = after;
   }
 
-  put(name: string, io: SandboxIo): void {
+  put(name: string, io: AgentIo): void {
     const timer = this.#after(PARKED_MS, () => this.end(name));
     const parked = { io, timer };
     this.#parked.set(name, parked);
@@ -103,7 +103,7 @@ class ParkedSessions {
     });
   }
 
-  take(name: string): SandboxIo | undefined {
+  take(name: string): AgentIo | undefined {
     const parked = this.#parked.get(name);
     parked?.timer.cancel();
     this.#parked.delete(name);

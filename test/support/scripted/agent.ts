@@ -2,7 +2,7 @@
 // secret, takes a HELLO, checks tags); everything after that is the test's.
 import { type Duplex, duplexPair } from 'node:stream';
 import { encodeFrame, FrameParser } from '../../../src/agent/frame.ts';
-import type { SandboxIo } from '../../../src/agent/io.ts';
+import type { AgentIo } from '../../../src/agent/io.ts';
 import { KIND, METHOD, TYPE, ZEROS } from '../../../src/agent/protocol.ts';
 import { openSession } from '../../../src/agent/session.ts';
 import { WireReader, WireWriter } from '../../../src/agent/wire.ts';
@@ -116,7 +116,7 @@ export class ScriptedAgent {
 }
 
 export interface Scripted {
-  io: SandboxIo;
+  io: AgentIo;
   agent: ScriptedAgent;
   clock: FakeClock;
   logger: RecordingLogger;

@@ -175,6 +175,36 @@ test('a refused write leaves the body alive, also when more data follows', async
   expect([body.destroyed, agent.count(TYPE.DATA)]).toEqual([false, 0]);
 });
 
+test('a body is read no further than its pieces leave', async () => {
+  const { io, agent } = await openScripted();
+  const piece = Buffer.alloc(64 * 1024, 'x');
+  const body = new Readable({ highWaterMark: 32 * piece.length, read: () => undefined });
+  for (let count = 0; count < 16; count++) body.push(piece);
+  body.push(null);
+  const written = io.files.write('/x', body, {});
+  const { stream } = await agent.frame(TYPE.OPEN);
+  await until('the credit to be used up', () => agent.count(TYPE.DATA) === FIRST_CREDIT / piece.length);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(body.readableLength).toBe(10 * piece.length);
+  agent.send(TYPE.CREDIT, stream, new WireWriter().u32(16 * piece.length));
+  await until('its end', () => agent.count(TYPE.EOF) === 1);
+  expect(agent.count(TYPE.DATA)).toBe(16);
+  agent.send(TYPE.RESULT, stream, new WireWriter().u64(BigInt(16 * piece.length)).u8(1));
+  expect((await written).size).toBe(16 * piece.length);
+});
+
+test('a shutdown ends what is in flight, and the session', async () => {
+  const { io, agent, logger } = await openScripted((frame, agent) => {
+    if (asks(frame) === 'shutdown') agent.send(TYPE.RESULT, frame.stream, Buffer.alloc(0));
+  });
+  const exec = io.exec(spec);
+  await agent.frame(TYPE.OPEN);
+  await io.shutdown();
+  await io.closed;
+  await expect(exec.exit).rejects.toMatchObject({ code: 'unavailable' });
+  expect(logger.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+});
+
 test('records cut at any byte form a list', async () => {
   const { io } = await openScripted((frame, agent) => {
     if (asks(frame) !== 'list') return;
