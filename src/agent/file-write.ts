@@ -1,7 +1,7 @@
 // Writing a file: the body goes in as far as credit allows; only the closing EOF makes it the file. A body that fails
 // cancels the write, and the old file stays.
 
-import type { Readable } from 'node:stream';
+import { finished, type Readable } from 'node:stream';
 import type { FileAttributes } from './io.ts';
 import { KEEP_MODE } from './protocol.ts';
 import type { Requests } from './requests.ts';
@@ -13,6 +13,8 @@ const COMMIT_MS = 10 * 60_000;
 const MAKE_PARENTS = 1;
 const IN_PLACE = 2;
 const WITH_ATTRIBUTES = 4;
+/** What has been read of a body and not been handed to the transport. */
+const AHEAD = 128 * 1024;
 
 export interface Written {
   size: number;
@@ -70,8 +72,36 @@ async function sendBody<T>(stream: AgentStream<T>, body: Readable | Buffer): Pro
     await sent;
     return;
   }
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-    if (!(await stream.outgoing.send(0, Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk)))) return;
-  }
-  stream.outgoing.end(0);
+  if (await sendPieces(stream, body)) stream.outgoing.end(0);
+}
+
+/** False: the agent has ended the stream before. Rejects with the failure of `body`. */
+function sendPieces<T>(stream: AgentStream<T>, body: Readable): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    let ahead = 0;
+    let isRead = false;
+    const take = (piece: Buffer | string) => {
+      const data = Buffer.isBuffer(piece) ? piece : Buffer.from(piece);
+      ahead += data.length;
+      if (ahead >= AHEAD) body.pause();
+      void stream.outgoing.send(0, data).then((isSent) => {
+        ahead -= data.length;
+        if (!isSent) leave(() => resolve(false));
+        else if (isRead && ahead === 0) leave(() => resolve(true));
+        else if (!isRead && ahead < AHEAD) body.resume();
+      });
+    };
+    const leave = (settle: () => void) => {
+      forget();
+      body.off('data', take);
+      if (!isRead) body.pause();
+      settle();
+    };
+    const forget = finished(body, { writable: false }, (error) => {
+      isRead = true;
+      if (error) leave(() => reject(error));
+      else if (ahead === 0) leave(() => resolve(true));
+    });
+    body.on('data', take);
+  });
 }

@@ -76,7 +76,7 @@ static ssize_t read_some(struct output *output, uint8_t *bytes, size_t size)
 static ssize_t to_stream(struct output *output, struct stream *stream)
 {
 	struct exec *exec = exec_of(output);
-	size_t size = DATA_MAX;
+	size_t size = DATA_FULL;
 	uint8_t *bytes = stream_reserve(stream, &size);
 	ssize_t got = bytes ? read_some(output, bytes, size) : -1;
 

@@ -100,7 +100,7 @@ static short want_out(struct watch *watch)
 static void out_ready(struct watch *watch, short events)
 {
 	struct work *work = container_of(watch, struct work, out);
-	size_t size = DATA_MAX;
+	size_t size = DATA_FULL;
 	uint8_t *bytes = stream_reserve(work->stream, &size);
 	ssize_t got = bytes ? read(watch->fd, bytes, size) : -1;
 

@@ -18,6 +18,8 @@ enum frame_type {
 #define FRAME_HEAD 9 /* length, type, stream */
 #define FRAME_TAIL 4 /* tag */
 #define DATA_MAX 65536
+/* Fills a frame of 64 KiB: a host that reads as much at a time has each frame whole, and copies nothing. */
+#define DATA_FULL (65536 - FRAME_HEAD - 1 - FRAME_TAIL)
 #define NONCE_SIZE 16
 #define PROTOCOL_VERSION 1
 

@@ -15,7 +15,7 @@
 #include "wire/resync.h"
 #include "wire/session.h"
 
-#define BUFFER_SIZE (3 * 65536)
+#define BUFFER_SIZE (3 * (FRAME_MAX + 4)) /* whole frames */
 #define RESYNCING_MAX 4
 #define HUNT_US 5000000
 #define SILENCE_US 20000

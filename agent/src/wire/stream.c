@@ -7,7 +7,7 @@
 
 /* Each credit frame wakes a chain of processes, up to five through an engine. */
 #define CREDIT_STEP (FIRST_CREDIT / 2)
-#define LEAST_RESERVE 1024
+#define LEAST_RESERVE 2048
 
 size_t stream_room(const struct stream *stream)
 {

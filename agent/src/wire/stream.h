@@ -62,7 +62,7 @@ const struct stream_kind *kind_of_call(uint8_t number);
 
 /* Returns the bytes of DATA that may be sent now: within the credit, and 0 while the queue to the host is full. */
 size_t stream_room(const struct stream *stream);
-/* Returns memory for the bytes of one DATA frame, at least 1 KiB and at most `*size`, and sets `*size`. NULL: none. */
+/* Returns memory for the bytes of one DATA frame, at least 2 KiB and at most `*size`, and sets `*size`. NULL: none. */
 uint8_t *stream_reserve(struct stream *stream, size_t *size);
 /* Sends the first `size` of the reserved bytes; 0 sends nothing. */
 void stream_commit(struct stream *stream, uint8_t channel, size_t size);

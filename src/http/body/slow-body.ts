@@ -34,6 +34,7 @@ export function lingerOver(request: IncomingMessage, clock: Clock): void {
   if (request.complete || request.destroyed) return;
   // Who was to write it takes no more, and would hold it up: the next request of the connection comes after it.
   request.unpipe();
+  request.removeAllListeners('data');
   request.resume();
   let before = request.socket.bytesRead;
   let lingers = 0;
