@@ -17,8 +17,8 @@ export interface ContainerWorld {
   live: string;
   /** Its container. */
   liveContainer: string;
-  /** Creates a container with the options of a sandbox's, that runs `command` with standard input open; its id. */
-  create(command: readonly string[]): Promise<string>;
+  /** Creates a container with the options of a sandbox's but for `host`, that runs `command` with standard input open; its id. */
+  create(command: readonly string[], host?: object): Promise<string>;
 }
 
 interface Inspected {
@@ -48,11 +48,10 @@ export function withContainers(
         const { id: live } = await client.spawn({ ttl: '8h' });
         const liveContainer = await containerOf(raw, live);
         const body = await bodyLike(raw, liveContainer);
-        const create = async (command: readonly string[]) => {
-          const { Id } = await raw.call<{ Id: string }>('POST', '/containers/create', {
-            ...body,
-            Entrypoint: command,
-          });
+        const create = async (command: readonly string[], host: object = {}) => {
+          const HostConfig = { ...body.HostConfig, ...host };
+          const changed = { ...body, HostConfig, Entrypoint: command };
+          const { Id } = await raw.call<{ Id: string }>('POST', '/containers/create', changed);
           return Id;
         };
         await work({ address, client, pid, home, raw, live, liveContainer, create });
@@ -70,7 +69,7 @@ async function containerOf(raw: RawEngine, sandbox: string): Promise<string> {
 }
 
 /** The body that creates this container again, from the engine's own description: the same options by construction. */
-async function bodyLike(raw: RawEngine, container: string): Promise<object> {
+async function bodyLike(raw: RawEngine, container: string): Promise<{ HostConfig: object }> {
   const { Config, HostConfig } = await raw.call<Inspected>('GET', `/containers/${container}/json`);
   const { Labels: _labels, Hostname: _hostname, Cmd: _cmd, ...config } = Config;
   return { ...config, HostConfig };
