@@ -2,6 +2,7 @@
 import { defined } from '../domain/defined.ts';
 import type { Logger } from '../domain/ports.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
+import type { EventDraft } from '../schema/event.ts';
 import type { ControlDeps, Foundation, Runtime } from './build-runtime.ts';
 import { Prewarm } from './prewarm/prewarm.ts';
 import { MemoryQueue } from './queue/memory-queue.ts';
@@ -114,12 +115,15 @@ function spawnQueue(
     if (sandbox_id !== undefined) gates.close(sandbox_id);
     // With `auto`, a spawn that waits for one provider may run on another worker's provider of another kind.
     if (data?.worker_id !== LOCAL_WORKER && settings.defaultProvider === 'auto') queue.limitsChanged();
-    const provider = typeof data?.provider === 'string' ? data.provider : undefined;
-    queue.freed(defined({ owner_id, provider }));
+    queue.freed(freedBy({ owner_id, data }));
   });
+  publisher.onEnding((event) => queue.freeing?.(freedBy(event)));
   vms.onEnd((provider) => queue.freed({ provider }));
   return queue;
 }
+
+const freedBy = ({ owner_id, data }: Pick<EventDraft, 'owner_id' | 'data'>) =>
+  defined({ owner_id, provider: typeof data?.provider === 'string' ? data.provider : undefined });
 
 /** Over the tickets of the store where several processes share it. */
 function emptyQueue(

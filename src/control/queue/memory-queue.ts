@@ -48,6 +48,10 @@ export class MemoryQueue implements SpawnQueue {
     return this.#wait(applicant, tried.denied.reason ?? BEHIND_OTHERS, signal);
   }
 
+  freeing(facts: { owner_id?: string; provider?: string }): void {
+    this.freed(facts);
+  }
+
   freed({ owner_id: owner = '', provider = '' }: { owner_id?: string; provider?: string }): void {
     this.#frees++;
     if (this.#fair.size === 0) return;

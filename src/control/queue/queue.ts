@@ -19,6 +19,11 @@ export interface SpawnQueue {
    * `unavailable` when the server stops. A successful attempt is never undone.
    */
   admit<T>(applicant: StoredApplicant<T>, signal?: Abort): Promise<T>;
+  /**
+   * The end of a sandbox is on its way to the store, where a reservation that is asked for now comes after it: both share a commit.
+   * Absent where that is not so. `freed` follows.
+   */
+  freeing?(facts: { owner_id?: string; provider?: string }): void;
   /** A sandbox has ended. */
   freed(facts: { owner_id?: string; provider?: string }): void;
   /** The limits of this owner have changed. */

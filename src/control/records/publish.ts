@@ -33,6 +33,7 @@ export class Publisher {
   /** The newest sandboxes that ended: later events about them are dropped. */
   readonly #ended = new Set<string>();
   #ends: ((event: EventDraft) => void) | undefined;
+  #ending: ((event: EventDraft) => void) | undefined;
 
   constructor(deps: PublisherDeps) {
     this.#deps = deps;
@@ -47,6 +48,16 @@ export class Publisher {
   /** Calls `listener` synchronously for each sandbox that ended: a bus may drop slow subscribers, this never does. */
   onEnd(listener: (event: EventDraft) => void): void {
     this.#ends = listener;
+  }
+
+  /** The last event of a sandbox is on its way to the store: what is asked of the store now comes after it. */
+  ending(event: EventDraft): void {
+    this.#ending?.(event);
+  }
+
+  /** As `onEnd`, for `ending`: the end may still fail. */
+  onEnding(listener: (event: EventDraft) => void): void {
+    this.#ending = listener;
   }
 
   /** Buffers one event. `by` is the actor, here and below: undefined only for rows that an earlier version wrote. */

@@ -202,15 +202,17 @@ export class Destroyer {
     const patch = { state: 'destroyed', ended_at: endedAt ?? publisher.now() } as const;
     await publisher.end(row.id);
     await this.#eventLoop.pass();
-    const events = [publisher.draft('sandbox.destroyed', { ...row, ...patch }, row.ended_by)];
-    const moved = await sandboxes.transition({
+    const event = publisher.draft('sandbox.destroyed', { ...row, ...patch }, row.ended_by);
+    const moving = sandboxes.transition({
       id: row.id,
       from: ['destroying'],
       epoch: row.epoch,
       patch,
       replica_id: null,
-      events,
+      events: [event],
     });
+    publisher.ending(event);
+    const moved = await moving;
     if (moved) publisher.committed(moved.events);
   }
 

@@ -1,6 +1,6 @@
-// Queues calls for the writer. While one request is in flight, further calls collect and are sent together: one
-// transaction and one sync for many writes. The queue is bounded in number and time. A sent request is always awaited
-// because its outcome is otherwise unknown.
+// Queues calls for the writer. Calls of one turn of the event loop, and those that collect while a request is in flight, are
+// sent together, in their order: one transaction and one sync for many writes. The queue is bounded in number and time. A sent
+// request is always awaited because its outcome is otherwise unknown.
 
 import { ServiceError } from '../../domain/errors.ts';
 import { fromPlain } from '../../domain/plain-error.ts';
@@ -38,6 +38,8 @@ export class Lane {
   #sentAt: number | undefined;
   #tookMs = 0;
   #expiry: Timer | undefined;
+  /** A request is about to be sent. */
+  #isDue = false;
   #isClosed = false;
 
   constructor(deps: LaneDeps) {
@@ -56,7 +58,7 @@ export class Lane {
     if (this.#waiting.length >= (isAdding ? MOST_ADDING : MOST_WAITING)) return Promise.reject(tooMany());
     return new Promise((resolve, reject) => {
       this.#waiting.push({ call, since: this.#deps.clock.monotonic(), resolve, reject });
-      if (this.#sentAt === undefined) this.#next();
+      if (this.#sentAt === undefined) this.#soon();
       else this.#expiry ??= this.#deps.clock.after(WAIT_MS, () => this.#expire());
     });
   }
@@ -66,6 +68,18 @@ export class Lane {
     this.#isClosed = true;
     for (const { reject } of this.#waiting.splice(0)) reject(storeClosed());
     this.#expiry?.cancel();
+  }
+
+  /** When all promises that wait by then, and those that they settle, have run: what they call goes along. */
+  #soon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    queueMicrotask(() =>
+      process.nextTick(() => {
+        this.#isDue = false;
+        this.#next();
+      }),
+    );
   }
 
   #next(): void {

@@ -46,6 +46,25 @@ describe('a spawn without capacity', () => {
     expect(await depth(w)).toBe(0);
   });
 
+  it('asks for the place of a sandbox together with its end, so that both share a commit', async () => {
+    const w = queueing();
+    const first = await spawning(w).spawn;
+    const waiting = spawning(w);
+    await w.clock.advance(0);
+    const { transition } = w.store.sandboxes;
+    let answer = () => {};
+    w.store.sandboxes.transition = async (change) => {
+      const moved = await transition(change);
+      if (change.patch.state === 'destroyed') await new Promise<void>((resolve) => (answer = resolve));
+      return moved;
+    };
+    const ended = w.control.sandboxes.destroy(first.id, api);
+    await w.clock.advance(0);
+    expect(waiting.id).toBeDefined();
+    answer();
+    await ended;
+  });
+
   it('starts when a reload raises the limit', async () => {
     const w = queueing();
     const config = liveConfig(w.config.current());
