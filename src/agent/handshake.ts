@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock, Random } from '../domain/ports.ts';
 import { AgentFault, sandboxLost } from './fault.ts';
 import { encodeFrame } from './frame.ts';
-import { NONCE_BYTES, PROTOCOL_VERSION, SECRET_BYTES, TYPE, ZEROS } from './protocol.ts';
+import { FEWEST_ZEROS, NONCE_BYTES, PROTOCOL_VERSION, SECRET_BYTES, TYPE, ZEROS } from './protocol.ts';
 import { WireReader, WireWriter } from './wire.ts';
 
 const TRIES = 3;
@@ -18,6 +18,8 @@ export interface HandshakeDeps {
   stream: Duplex;
   /** 16 bytes, none of them zero. Absent for a stream without a past that is authenticated already: one of a worker. */
   secret?: Buffer | undefined;
+  /** A connection to the agent itself over which nothing has been sent: no frame has to be ended. */
+  isNew?: boolean;
   clock: Clock;
   random: Random;
   /** Where the sandbox is, for errors: `on worker edge-1`. */
@@ -38,7 +40,7 @@ export async function openWire(deps: HandshakeDeps, signal?: AbortSignal): Promi
   try {
     const tries = deps.secret ? TRIES : 1;
     for (let attempt = 0; attempt < tries; attempt += 1) {
-      const opened = await tryOnce(deps, signal);
+      const opened = await tryOnce(deps, attempt === 0 && deps.isNew === true, signal);
       if (opened) return checked(opened, deps.on);
     }
     throw sandboxLost(new AgentFault('no answer to HELLO'), deps.on);
@@ -54,7 +56,11 @@ function checked(opened: OpenedWire, on: string | undefined): OpenedWire {
   return opened;
 }
 
-async function tryOnce(deps: HandshakeDeps, signal?: AbortSignal): Promise<OpenedWire | undefined> {
+async function tryOnce(
+  deps: HandshakeDeps,
+  isNew: boolean,
+  signal?: AbortSignal,
+): Promise<OpenedWire | undefined> {
   const { stream, secret, random } = deps;
   if (secret && secret.length !== SECRET_BYTES) throw sandboxLost(new Error('the secret has a wrong length'));
   const nonce = random.bytes(NONCE_BYTES);
@@ -62,7 +68,7 @@ async function tryOnce(deps: HandshakeDeps, signal?: AbortSignal): Promise<Opene
   const hello = new WireWriter().u8(PROTOCOL_VERSION).raw(nonce).u32(0).bytes();
   const frame = encodeFrame({ type: TYPE.HELLO, stream: 0, tag }, hello);
   // Not as one buffer, which would be a copy of the zeros for each session.
-  if (secret) stream.write(zeros);
+  if (secret) stream.write(isNew ? zeros.subarray(0, FEWEST_ZEROS) : zeros);
   stream.write(secret ? Buffer.concat([secret, frame]) : frame);
   const welcome = await answer(deps, new WelcomeSearch(nonce, tag), signal);
   return welcome && { ...welcome, tag };

@@ -14,6 +14,8 @@ export const DATA_MAX = 65_536;
 export const FIRST_CREDIT = 262_144;
 
 export const ZEROS = 69_632;
+/** Where there is no frame to end. */
+export const FEWEST_ZEROS = 64;
 export const SECRET_BYTES = 16;
 export const NONCE_BYTES = 16;
 

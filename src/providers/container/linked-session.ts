@@ -126,7 +126,7 @@ async function arrived(
   // 'close' always follows, and a session listens to it.
   stream.on('error', () => undefined);
   try {
-    const io = await openSession({ stream, secret, clock, random, logger }, signal);
+    const io = await openSession({ stream, isNew: true, secret, clock, random, logger }, signal);
     state.links.worked();
     logger.debug({ runtime: name }, 'The agent has connected to a socket of this server.');
     return io;

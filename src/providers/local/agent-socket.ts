@@ -32,12 +32,15 @@ export function openAgentSocket(path: string, signal: AbortSignal): Promise<Sock
   });
 }
 
-/** A session of the sandbox over `stream`. Throws `unavailable` when the agent does not answer, or another session has the port. */
+/** A session of the sandbox over `stream`, which is new if it leads to the agent itself. Throws `unavailable` when the agent does not answer, or another session has the port. */
 export function sandboxSession(
   { instance, clock, random, logger }: LocalDeps<unknown>,
   { id, epoch }: RuntimeRef,
-  stream: Socket,
+  over: { stream: Socket; isNew?: true },
   signal: AbortSignal,
 ): Promise<SandboxIo> {
-  return openSession({ stream, secret: agentSecret(instance.key, id, epoch), clock, random, logger }, signal);
+  return openSession(
+    { ...over, secret: agentSecret(instance.key, id, epoch), clock, random, logger },
+    signal,
+  );
 }

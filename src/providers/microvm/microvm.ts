@@ -51,7 +51,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
       return sandboxSession(
         state,
         ref,
-        await state.monitor.openAgent(state.clock, sockets.agent, signal),
+        { stream: await state.monitor.openAgent(state.clock, sockets.agent, signal) },
         signal,
       );
     },

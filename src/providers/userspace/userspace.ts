@@ -58,7 +58,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
       sandboxSession(
         state,
         ref,
-        await openAgentSocket(socketPath(folders, runtimeName(ref)), signal),
+        { stream: await openAgentSocket(socketPath(folders, runtimeName(ref)), signal), isNew: true },
         signal,
       ),
     list: async () => {
