@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { accompany } from '../../src/host/child-processes.ts';
 import { realClock } from '../../src/host/clock.ts';
-import { encodeSettings } from '../../src/providers/local/settings.ts';
+import { encodeSettings, type Setting } from '../../src/providers/local/settings.ts';
 import { openLauncher } from '../../src/providers/userspace/launcher.ts';
 import { stateOf } from '../support/hosts/process-state.ts';
 import { AGENT } from '../support/hosts/real-agent.ts';
@@ -18,10 +18,11 @@ const never = new AbortController().signal;
 const PATIENCE_MS = 1500;
 
 /** Settings of a launch whose runner is a shell; it never becomes a sandbox. */
-const order = (folder: string, script: string) =>
+const order = (folder: string, script: string, more: Setting[] = []) =>
   encodeSettings([
     ['run_dir', folder],
     ['record', '{"x":1}'],
+    ...more,
     ['runner', '/bin/sh'],
     ['arg', '-c'],
     ['arg', script],
@@ -60,6 +61,15 @@ const isThere = (pid: number) =>
   existsSync(`/proc/${pid}`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
 describeWith(['cc'], 'the launcher', () => {
+  it('starts no runner without the cgroups, and says which one cannot be made', async () => {
+    const { folder, launcher } = impatient();
+    const marker = join(folder, 'ran');
+    const cgroup: Setting = ['cgroup', join(folder, 'nowhere/cgroup')];
+    const { ok, text } = await launcher.launch(order(join(folder, 'a'), `touch ${marker}`, [cgroup]), never);
+    expect([ok, text]).toEqual([false, 'make a cgroup: No such file or directory']);
+    expect(existsSync(marker)).toBe(false);
+  });
+
   it('that stalls never runs the launches that were reported as failed, and is replaced', async () => {
     const { folder, launcher, pid } = impatient();
     const marker = join(folder, 'ran');

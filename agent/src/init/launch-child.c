@@ -44,27 +44,30 @@ static int stage_terminals(const char *path)
 	return 0;
 }
 
-/* stage=<name>=<source>: a private mount of the source in the run folder, because a sandbox's uid need not be able to
- * reach the server's files; only this process and its children see the mount, so it ends with them. */
+/* stage=<name>=<source>: a private mount of the source in stage_dir=, because a sandbox's uid need not be able to reach the
+ * server's files; only this process and its children see the mount, so it ends with them, and all sandboxes share the
+ * place. */
 static int stage(const struct start *start)
 {
 	const struct settings *s = start->settings;
-	const char *run_dir = settings_get(s, "run_dir");
+	const char *folder = settings_get(s, "stage_dir");
 	struct settings_pair source;
 	char target[4096];
 	size_t cursor = 0;
 
 	if (!settings_get(s, "stage"))
 		return 0;
+	if (!folder || (mkdir(folder, 0711) && errno != EEXIST))
+		return fail("make the folder of mounts");
 	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return fail("make a mount namespace");
 	while (settings_pair(s, "stage", &cursor, &source) > 0) {
-		snprintf(target, sizeof(target), "%s/%s", run_dir, source.first);
+		snprintf(target, sizeof(target), "%s/%s", folder, source.first);
 		if (make_mount_point(source.second, target) || mount(source.second, target, NULL, MS_BIND, NULL))
 			return fail("stage %s", source.first);
 	}
 	if (settings_pair(s, "stage_tree", &(size_t){ 0 }, &source) > 0) {
-		snprintf(target, sizeof(target), "%s/%s", run_dir, source.first);
+		snprintf(target, sizeof(target), "%s/%s", folder, source.first);
 		if (make_mount_point(source.second, target) || launch_stage_tree(start, source.second, target))
 			return fail("stage the image");
 	}
@@ -140,14 +143,22 @@ static int execute_runner(const struct settings *s)
 	return fail("start the runner");
 }
 
+/* No code of the runner runs outside of them. */
+static int enter_cgroups(const struct start *start)
+{
+	char byte;
+
+	if (read(start->cgroups_fd, &byte, 1) != 1)
+		return fail("wait for the cgroups");
+	return cgroup_join(start->settings);
+}
+
 int launch_child(struct start *start)
 {
 	umask(022);
-	if (cgroup_join(start->settings))
-		return -1;
 	if (setsid() < 0)
 		return fail("setsid");
-	if (stage(start) || place_descriptors(start) || launch_gate(start->settings) || launch_drop(start))
+	if (stage(start) || enter_cgroups(start) || place_descriptors(start) || launch_gate(start->settings) || launch_drop(start))
 		return -1;
 	if (chdir("/"))
 		return fail("chdir");

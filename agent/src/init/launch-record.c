@@ -8,6 +8,9 @@
 
 #include "init/launch.h"
 
+#define PATH_BYTES 4096
+#define NEW "runtime.json.new"
+
 /* Field 22 of /proc/<pid>/stat in clock ticks since boot; 0 when it cannot be read. proc(5) */
 static unsigned long long start_time(pid_t pid)
 {
@@ -46,11 +49,25 @@ static int write_all(int fd, const char *bytes, size_t size)
 	return 0;
 }
 
-int launch_record(const char *run_dir, const char *record, const struct launched *processes)
+static const char *path_of(char path[PATH_BYTES], const char *run_dir, const char *name)
 {
-	char text[8192], made[4096], final[4096], network[96] = "";
+	snprintf(path, PATH_BYTES, "%s/%s", run_dir, name);
+	return path;
+}
+
+int launch_record_open(const char *run_dir)
+{
+	char path[PATH_BYTES];
+	int fd = open(path_of(path, run_dir, NEW), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? fail("make the record") : fd;
+}
+
+int launch_record(int fd, const char *run_dir, const char *record, const struct launched *processes)
+{
+	char text[8192], made[PATH_BYTES], final[PATH_BYTES], network[96] = "";
 	size_t length = strlen(record);
-	int size, fd, failed;
+	int size, failed;
 
 	if (length < 2 || record[length - 1] != '}')
 		return fail("record");
@@ -62,13 +79,8 @@ int launch_record(const char *run_dir, const char *record, const struct launched
 			start_time(processes->runner), network);
 	if (size < 0 || (size_t)size >= sizeof(text))
 		return fail("record");
-	snprintf(made, sizeof(made), "%s/runtime.json.new", run_dir);
-	snprintf(final, sizeof(final), "%s/runtime.json", run_dir);
-	fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return fail("write the record");
 	failed = write_all(fd, text, (size_t)size);
-	if (close(fd) || failed || rename(made, final))
+	if (close(fd) || failed || rename(path_of(made, run_dir, NEW), path_of(final, run_dir, "runtime.json")))
 		return fail("write the record");
 	return 0;
 }

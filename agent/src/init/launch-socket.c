@@ -1,5 +1,4 @@
-/* The listening socket of a sandbox. It is created before the change of uid, so that only the server's user can
- * connect. */
+/* The listening socket of a sandbox. Its file is made by the server's user, so that only that user can connect. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -11,11 +10,11 @@
 
 #include "init/launch.h"
 
-int launch_socket(const char *run_dir)
+int launch_socket(const char *run_dir, int fd)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	mode_t mask;
-	int fd, bound;
+	int bound;
 
 	if (mkdir(run_dir, 0711) && errno != EEXIST)
 		return fail("make the run folder");
@@ -24,16 +23,8 @@ int launch_socket(const char *run_dir)
 		errno = ENAMETOOLONG;
 		return fail("socket path");
 	}
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return fail("socket");
 	mask = umask(0177);
 	bound = bind(fd, (struct sockaddr *)&address, sizeof(address));
 	umask(mask);
-	if (bound || listen(fd, 16)) {
-		fail("listen");
-		close(fd);
-		return -1;
-	}
-	return fd;
+	return bound || listen(fd, 16) ? fail("listen") : 0;
 }

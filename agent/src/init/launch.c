@@ -21,9 +21,10 @@
 
 struct launch {
 	struct settings settings;
-	int listen_fd;
+	int listen_fd, record_fd;
 	int control[2]; /* index 0: the agent's end; index 1: the child's */
 	int output[2];  /* output of the runner before init is ready: read end, write end */
+	int made[2];    /* a byte when the cgroups are made: read end, write end */
 	struct start start;
 	struct network network;
 	pid_t runner, init;
@@ -72,10 +73,11 @@ static int open_channels(struct launch *l)
 {
 	int on = 1;
 
-	l->listen_fd = launch_socket(settings_get(&l->settings, "run_dir"));
+	l->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->listen_fd < 0)
-		return -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->control) || pipe2(l->output, O_CLOEXEC))
+		return fail("socket");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->control) || pipe2(l->output, O_CLOEXEC) ||
+	    pipe2(l->made, O_CLOEXEC))
 		return fail("channels");
 	/* Asks the kernel for the sender's pid in this namespace with each packet. unix(7) */
 	if (setsockopt(l->control[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
@@ -93,6 +95,7 @@ static int start_runner(struct launch *l)
 		.listen_fd = l->listen_fd,
 		.control_fd = l->control[1],
 		.output_fd = l->output[1],
+		.cgroups_fd = l->made[0],
 		.drop = settings_get(&l->settings, "uid") != NULL,
 		.uid = (uid_t)settings_number(&l->settings, "uid", 0),
 		.gid = (gid_t)settings_number(&l->settings, "gid", 0),
@@ -102,14 +105,30 @@ static int start_runner(struct launch *l)
 	if (l->runner < 0)
 		return fail("fork");
 	if (l->runner == 0) {
+		close(l->made[1]);
 		launch_child(&l->start);
 		dprintf(l->start.output_fd, "%s\n", failure);
 		_exit(126);
 	}
 	close(l->control[1]);
 	close(l->output[1]);
-	close(l->listen_fd);
+	close(l->made[0]);
 	return 0;
+}
+
+/* Beside the child, which mounts meanwhile and waits for the cgroups: a file may take half a millisecond (ext4). Without
+ * the child, await_ready() finds out why. */
+static int make_places(struct launch *l)
+{
+	const char *run_dir = settings_get(&l->settings, "run_dir");
+
+	if (cgroup_make(&l->settings))
+		return -1;
+	dprintf(l->made[1], "+");
+	close(l->made[1]);
+	l->record_fd = launch_socket(run_dir, l->listen_fd) ? -1 : launch_record_open(run_dir);
+	close(l->listen_fd);
+	return l->record_fd < 0 ? -1 : 0;
 }
 
 static void keep_output(struct launch *l)
@@ -220,7 +239,7 @@ static int let_go(struct launch *l)
 	const char *record = settings_get(&l->settings, "record");
 	struct launched processes = { .init = l->init, .runner = l->runner, .network = l->network.pid };
 
-	if (launch_record(run_dir, record, &processes))
+	if (launch_record(l->record_fd, run_dir, record, &processes))
 		return -1;
 	if (packet_send(l->control[0], PACKET_GO, "", l->network.pid ? l->network.end : -1))
 		return fail("start the agent");
@@ -270,7 +289,7 @@ int launch(const struct settings *settings, char *answer, size_t size)
 
 	l.settings = *settings;
 	catch_signals();
-	if (prepare(&l) || cgroup_make(&l.settings) || open_channels(&l) || start_runner(&l) || await_ready(&l) ||
+	if (prepare(&l) || open_channels(&l) || start_runner(&l) || make_places(&l) || await_ready(&l) ||
 	    await_network(&l) || let_go(&l)) {
 		snprintf(answer, size, "%s", failure);
 		undo(&l);

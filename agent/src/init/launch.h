@@ -36,14 +36,15 @@ int launch(const struct settings *settings, char *answer, size_t size);
 struct start {
 	const struct settings *settings;
 	int listen_fd, control_fd, output_fd;
+	int cgroups_fd; /* gives a byte when the cgroups are made */
 	uid_t uid;
 	gid_t gid;
 	int drop; /* uid and gid are set */
 };
 
-/* For the child: joins cgroups, starts a session, mounts staged sources, moves descriptors, makes the gate, changes to the
- * sandbox's uid, then executes the runner. Returns -1 with `failure` set when a step fails; `output_fd` is then where it
- * can be told. (launch-child.c) */
+/* For the child: starts a session, mounts staged sources, joins the cgroups when they are made, moves descriptors, makes
+ * the gate, changes to the sandbox's uid, then executes the runner. Returns -1 with `failure` set when a step fails;
+ * `output_fd` is then where it can be told. (launch-child.c) */
 int launch_child(struct start *start);
 /* Changes to the sandbox's uid, where it has one. (launch-child.c) */
 int launch_drop(const struct start *start);
@@ -55,8 +56,8 @@ int launch_gate(const struct settings *s);
 /* Mounts the tree of an image on `target`, its files (which tree_uid= owns) shown as the sandbox's where the kernel can.
  * Returns 0 or -1 with errno. (launch-tree.c) */
 int launch_stage_tree(const struct start *start, const char *source, const char *target);
-/* Creates the listening socket <run_dir>/agent.sock, mode 0600; creates run_dir when missing. (launch-socket.c) */
-int launch_socket(const char *run_dir);
+/* Makes the socket `fd` listen at <run_dir>/agent.sock, mode 0600; creates run_dir when missing. (launch-socket.c) */
+int launch_socket(const char *run_dir, int fd);
 /* The program that connects for a sandbox with a user-mode network. */
 struct network {
 	int space, owner;      /* the network namespace, and the user namespace with rights over it */
@@ -73,9 +74,11 @@ struct launched {
 	pid_t init, runner, network;
 };
 
-/* Writes <run_dir>/runtime.json atomically: `record` with the processes' pids and start times added.
- * (launch-record.c) */
-int launch_record(const char *run_dir, const char *record, const struct launched *processes);
+/* Makes the file of a record; a descriptor or -1. (launch-record.c) */
+int launch_record_open(const char *run_dir);
+/* Writes <run_dir>/runtime.json atomically by the descriptor `fd` of launch_record_open(), which it closes: `record` with
+ * the processes' pids and start times added. (launch-record.c) */
+int launch_record(int fd, const char *run_dir, const char *record, const struct launched *processes);
 
 /* Creates every cgroup= folder and writes every limit=<value>=<file> (limit_try= may fail). (cgroup.c) */
 int cgroup_make(const struct settings *s);

@@ -15,7 +15,7 @@ export const TRIAL_PREFIX = 'trial-';
 export interface InstanceFolders {
   /** Shared by all instances of this user on the host. */
   root: string;
-  /** One folder a runtime, and `etc`. */
+  /** One folder a runtime, `etc`, and `stage`. */
   instance: string;
   /** Twelve characters of the instance id, part of cgroup names. */
   short: string;
@@ -53,6 +53,9 @@ export function runFolder(folders: InstanceFolders, name: string): string {
   if (!NAME.test(name)) throw new ServiceError('internal', 'Invalid runtime name.');
   return join(folders.instance, name);
 }
+
+/** Where each launch mounts what its sandbox's uid could not reach, for itself alone (agent/src/init/launch-child.c). */
+export const stageFolder = ({ instance }: Pick<InstanceFolders, 'instance'>) => join(instance, 'stage');
 
 /** Throws `provider_error` when the path is longer than a socket's may be. */
 export function socketPath(folders: InstanceFolders, name: string): string {

@@ -3,7 +3,7 @@
 import type { GateOrder } from '../../agent/gate-io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { MAX_PROCESSES } from '../local/cgroup-plan.ts';
-import { runFolder } from '../local/instance-folders.ts';
+import { runFolder, stageFolder } from '../local/instance-folders.ts';
 import { encodeSettings, environmentSettings, ringSetting, type Setting } from '../local/settings.ts';
 import { POOL_UIDS, UID_BASE } from '../local/uid-slots.ts';
 import { bwrapArguments } from './bwrap.ts';
@@ -58,6 +58,7 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ['run_dir', runFolder(state.folders, blueprint.name)],
     ['record', JSON.stringify(record)],
     ...identity(order),
+    ['stage_dir', stageFolder(state.folders)],
     ...Object.entries(order.staged).map(([name, source]): Setting => ['stage', `${name}=${source}`]),
     ...treeSettings(order.stagedTree),
     ...(blueprint.terminals ? [['terminals', blueprint.terminals] as Setting] : []),

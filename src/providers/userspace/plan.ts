@@ -11,7 +11,7 @@ import {
   planCgroups,
 } from '../local/cgroup-plan.ts';
 import { imageEnvironment } from '../local/image-environment.ts';
-import { runFolder, runtimeName } from '../local/instance-folders.ts';
+import { runtimeName, stageFolder } from '../local/instance-folders.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { differences } from './differences.ts';
 import { resolverPath } from './etc.ts';
@@ -77,7 +77,7 @@ export interface Claims {
 }
 
 export interface StagedTree {
-  /** Name in the run folder. */
+  /** Name in the stage folder. */
   name: string;
   source: string;
   uid: number;
@@ -85,7 +85,7 @@ export interface StagedTree {
 
 export interface SandboxPlan {
   blueprint: Blueprint;
-  /** Name in the run folder → host path, for a sandbox with a uid of its own: see launch-child.c. */
+  /** Name in the stage folder → host path, for a sandbox with a uid of its own: see launch-child.c. */
   staged: Record<string, string>;
   /** The same for the tree of an image, and the uid that owns its files. */
   stagedTree?: StagedTree;
@@ -108,8 +108,7 @@ export async function planSandbox(
   const memory_mb = memoryFor(state.config, spec);
   const sources = { 'svc-agent': agent, ...(claims.workspace ? { workspace: claims.workspace } : {}) };
   const isStaged = claims.slot !== undefined;
-  const reach = (part: string, path: string) =>
-    isStaged ? join(runFolder(state.folders, name), part) : path;
+  const reach = (part: string, path: string) => (isStaged ? join(stageFolder(state.folders), part) : path);
   const resolver = addedResolver(wish);
   const blueprint: Blueprint = {
     name,

@@ -11,7 +11,9 @@ import {
   type InstanceFolders,
   instanceFolders,
   makeInstanceFolders,
+  removeRunFolder,
   runtimeNames,
+  stageFolder,
 } from '../local/instance-folders.ts';
 import type { LocalDeps } from '../local/runtimes.ts';
 import { sweepSlots } from '../local/uid-slots.ts';
@@ -118,6 +120,7 @@ async function removeInstanceFolders(folders: InstanceFolders): Promise<void> {
   const names = await runtimeNames(folders).catch(() => undefined);
   if (names?.length !== 0) return;
   await forgetKeptFiles(folders).catch(() => undefined);
+  await removeRunFolder(stageFolder(folders)).catch(() => undefined);
   await rm(join(folders.instance, 'etc'), { recursive: true, force: true }).catch(() => undefined);
   await rmdir(folders.instance).catch(() => undefined);
 }

@@ -18,7 +18,7 @@ export const blueprint: Blueprint = {
   env: {},
   network: 'none',
   covers: [],
-  agent: '/run/svc/abc/sb-aaaaaaaaaaaa.3/svc-agent',
+  agent: '/run/svc/abc/stage/svc-agent',
   sizes: { workspace: 256, tmp: 128, shm: 64, root: 32 },
   cgroups: { folders: [], limits: [], bounds: new Set() },
 };

@@ -8,7 +8,7 @@ const IDENTITY = '--disable-userns --uid 1000 --gid 1000 --hostname sb-aaaaaaaaa
 const VIEW = [
   '--dir /run --dir /var --symlink ../tmp /var/tmp --symlink usr/bin /bin',
   '--ro-bind /usr /usr --ro-bind /run/svc/abc/etc /etc',
-  '--ro-bind /run/svc/abc/sb-aaaaaaaaaaaa.3/svc-agent /.svc/svc-agent',
+  '--ro-bind /run/svc/abc/stage/svc-agent /.svc/svc-agent',
   '--proc /proc --dev /dev --perms 1777 --size 64 --tmpfs /dev/shm --remount-ro /dev',
   '--perms 1777 --size 128 --tmpfs /tmp',
 ].join(' ');

@@ -37,6 +37,7 @@ it('names the uid, the run folder and the staged agent', () => {
       'run_dir=/run/svc/abc/sb-aaaaaaaaaaaa.3',
       'uid=1879048197',
       'gid=1879048197',
+      'stage_dir=/run/svc/abc/stage',
       'stage=svc-agent=/opt/svc-agent',
       'runner=/usr/bin/bwrap',
       'built=1',

@@ -8,7 +8,7 @@ const lines = (settings: [string, string][]) => settings.map(([key, value]) => `
 it('requests every namespace', () => {
   expect(unshareArguments(blueprint).join(' ')).toBe(
     '--user --map-root-user --mount --propagation unchanged --pid --fork --ipc --uts --cgroup --net ' +
-      '-- /run/svc/abc/sb-aaaaaaaaaaaa.3/svc-agent init sb-aaaaaaaaaaaa.3',
+      '-- /run/svc/abc/stage/svc-agent init sb-aaaaaaaaaaaa.3',
   );
 });
 
