@@ -111,18 +111,19 @@ function spawnQueue(
   const { publisher, settings } = foundation;
   const unwanted = openOutcomes.unwanted.bind(openOutcomes);
   const queue = emptyQueue(foundation, orders, { unwanted, logger });
-  publisher.onEnd(({ sandbox_id, owner_id, data }) => {
+  publisher.onEnd((event) => {
+    const { sandbox_id, data } = event;
     if (sandbox_id !== undefined) gates.close(sandbox_id);
     // With `auto`, a spawn that waits for one provider may run on another worker's provider of another kind.
     if (data?.worker_id !== LOCAL_WORKER && settings.defaultProvider === 'auto') queue.limitsChanged();
-    queue.freed(freedBy({ owner_id, data }));
+    queue.freed(freedBy(event));
   });
   publisher.onEnding((event) => queue.freeing?.(freedBy(event)));
   vms.onEnd((provider) => queue.freed({ provider }));
   return queue;
 }
 
-const freedBy = ({ owner_id, data }: Pick<EventDraft, 'owner_id' | 'data'>) =>
+const freedBy = ({ owner_id, data }: EventDraft) =>
   defined({ owner_id, provider: typeof data?.provider === 'string' ? data.provider : undefined });
 
 /** Over the tickets of the store where several processes share it. */
