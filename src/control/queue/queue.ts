@@ -20,7 +20,7 @@ export interface SpawnQueue {
    */
   admit<T>(applicant: StoredApplicant<T>, signal?: Abort): Promise<T>;
   /**
-   * The end of a sandbox is on its way to the store, where a reservation that is asked for now comes after it: both share a commit.
+   * The end of a sandbox is being stored, and a reservation that is asked for now comes after it: both share a commit.
    * Absent where that is not so. `freed` follows.
    */
   freeing?(facts: { owner_id?: string; provider?: string }): void;

@@ -50,7 +50,7 @@ export class Publisher {
     this.#ends = listener;
   }
 
-  /** The last event of a sandbox is on its way to the store: what is asked of the store now comes after it. */
+  /** The last event of a sandbox is being stored: what the store is asked for now comes after it. */
   ending(event: EventDraft): void {
     this.#ending?.(event);
   }
