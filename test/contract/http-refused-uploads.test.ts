@@ -2,11 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
+import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { API_KEY, startHttp, type TestHttp } from '../support/servers/http-server.ts';
+import { until } from '../support/until.ts';
 
 const BODY = Buffer.alloc(8 * 1024 * 1024, 1);
 
@@ -26,7 +28,10 @@ afterAll(async () => {
   await http.server.close(0);
 });
 
-type Upload = { headers: Record<string, string>; body: Buffer };
+interface Upload {
+  headers: Record<string, string>;
+  body: Buffer;
+}
 
 /** The status, and the port from which it was asked. */
 function call(method: string, url: string, upload?: Upload) {
@@ -76,7 +81,7 @@ describe('of E2B, compressed', () => {
     const { sandboxID: id } = (await made.json()) as { sandboxID: string };
     token = { 'e2b-sandbox-id': id, 'x-access-token': `access ${id}` };
   });
-  const upload = (type: string, body: Buffer) => ({
+  const upload = (type: string, body: Buffer): Upload => ({
     headers: { ...token, 'content-type': type, 'content-encoding': 'gzip' },
     body,
   });
@@ -125,6 +130,29 @@ describe('of E2B, compressed', () => {
     const body = Buffer.concat([gzipSync('content'), Buffer.alloc(BODY.length)]);
     await keepsConnection('POST', `${http.url}/files?path=/f`, upload(RAW, body), 200);
   });
+
+  it.each(['gzip', 'identity'])(
+    'a part that is under way when another fails ends with it: %s',
+    async (coding) => {
+      const ended: string[] = [];
+      http.control.files.write = async (_, path, body) => {
+        if (path.endsWith('/a')) throw new ServiceError('conflict', 'A folder has this name.');
+        try {
+          for await (const _chunk of body as Readable);
+          throw new Error('all of the part arrived');
+        } catch (error) {
+          ended.push((error as Error).message);
+          throw error;
+        }
+      };
+      const parts = form(part('a', 'x'), part('b', randomBytes(BODY.length)));
+      const sent = upload(FORM, coding === 'gzip' ? parts : gunzipSync(parts));
+      sent.headers['content-encoding'] = coding;
+      await keepsConnection('POST', `${http.url}/files`, sent, 409);
+      await until('the other parts to end', () => ended.length === 3);
+      expect(new Set(ended)).toEqual(new Set(['The upload is incomplete.']));
+    },
+  );
 
   it.each([
     ['/files', RAW],

@@ -7,12 +7,10 @@ import type { FailedItem } from '../batch.ts';
 import type { Progress } from '../progress.ts';
 import type { SandboxFolder } from './archive-download.ts';
 import type { Item } from './archive-items.ts';
-import { type FileEntry, pathBelow } from './endpoint.ts';
+import type { FileEntry } from './endpoint.ts';
 import { resumed } from './resumed.ts';
-import { passOver, type Tally, tallied } from './transfer.ts';
-
-/** Deepest that one listing goes. */
-const DEPTH = 64;
+import { sandboxSource } from './sandbox-source.ts';
+import { MOST_ENTRIES, passOver, type Tally, tallied } from './transfer.ts';
 
 /** `items` starts at the beginning each time. Throws as `transfer` does. */
 export async function uploadFolder(
@@ -22,7 +20,7 @@ export async function uploadFolder(
 ): Promise<Tally> {
   const sent = new Set<string>();
   const attempt = async (isRepeat: boolean) => {
-    const arrived = isRepeat ? await timesAt(target) : new Map<string, string>();
+    const arrived = isRepeat ? await timesAt(target, signal) : new Map<string, string>();
     const isThere = ({ entry, mtime }: Item) =>
       entry.type === 'file' && sent.has(entry.at) && arrived.get(entry.at) === stamp(entry.size ?? 0, mtime);
     let tally = emptyTally();
@@ -50,18 +48,25 @@ const emptyTally = (): Tally => ({ files: 0, folders: 0, links: 0, bytes: 0, lef
 /** Seconds, as archives have them. */
 const stamp = (size: number, mtime: number) => `${size} ${Math.floor(mtime)}`;
 
-async function timesAt({ client, id, path }: SandboxFolder): Promise<Map<string, string>> {
-  const found = await client.files.list(id, path, DEPTH).catch((error: unknown) => {
+/** Sizes and times of the files there, as far as they can be listed. */
+async function timesAt(
+  { client, id, path }: SandboxFolder,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  let seen = 0;
+  try {
+    for await (const entry of sandboxSource(client, id, path).entries(signal)) {
+      seen += 1;
+      if (seen > MOST_ENTRIES) break;
+      if (entry.type === 'file' && entry.mtime !== undefined)
+        found.set(entry.at, stamp(entry.size ?? 0, entry.mtime));
+    }
+  } catch (error) {
     const isUseless = error instanceof ServiceError && error.code !== 'unavailable';
-    if (isUseless) return [];
-    throw error;
-  });
-  return new Map(
-    found.flatMap(({ path: name, size, mod_time }) => {
-      const at = pathBelow(path, name);
-      return at === undefined ? [] : [[at, stamp(size, Date.parse(mod_time) / 1000)] as const];
-    }),
-  );
+    if (!isUseless) throw error;
+  }
+  return found;
 }
 
 const BLOCK_BYTES = 128 * 1024;

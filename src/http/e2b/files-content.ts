@@ -132,9 +132,12 @@ function writeParts(body: Readable, request: IncomingMessage, { asked, write }: 
     const paths = new Set<string>();
     const done: Promise<Written>[] = [];
     const parser = parserOf(request);
+    let last: BusboyFileStream | undefined;
     const fail = (error: unknown) => {
       body.unpipe(parser);
       parser.removeAllListeners('finish');
+      // Nothing more comes of it, and who writes it would wait for that.
+      last?.destroy();
       reject(error);
     };
     parser.on('file', (field: string, content: BusboyFileStream, filename: string | undefined) => {
@@ -149,6 +152,7 @@ function writeParts(body: Readable, request: IncomingMessage, { asked, write }: 
         );
       }
       paths.add(path);
+      last = content;
       const writing = write(path, content);
       writing.catch(fail);
       done.push(writing);
