@@ -136,7 +136,7 @@ function writeParts(body: Readable, request: IncomingMessage, { asked, write }: 
     const fail = (error: unknown) => {
       body.unpipe(parser);
       parser.removeAllListeners('finish');
-      // Nothing more comes of it, and who writes it would wait for that.
+      // Its writer would wait for the rest, which never comes.
       last?.destroy();
       reject(error);
     };
