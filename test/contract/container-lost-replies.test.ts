@@ -69,8 +69,21 @@ describeWith(['root', 'docker'], 'an engine that loses answers', () => {
     ],
   ])('%s: the spawn fails without leftovers', async (_name, lose) => {
     const id = freshId();
+    await provider.close();
+    provider = home.provider({ link: 'attach' });
     lose(id);
     await expect(provider.create(containerSpec(id), soon())).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await containers()).toEqual([]);
+  });
+
+  it('the answer to the start of an agent that connects by itself: nobody needs it', async () => {
+    const id = freshId();
+    lossy.mute(starting(id));
+    await provider.create(containerSpec(id), soon());
+    const io = await provider.attach({ id, epoch: 1 }, soon());
+    expect(await runInside(io, ['hostname'])).toMatchObject({ stdout: 'sandbox\n' });
+    io.close();
+    await provider.destroy({ id, epoch: 1 }, soon());
     expect(await containers()).toEqual([]);
   });
 

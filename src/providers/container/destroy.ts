@@ -8,30 +8,37 @@ import type { ContainerState } from './state.ts';
 const TIMEOUT_MS = 30_000;
 const LONGEST_PAUSE_MS = 500;
 const REMOVE_MS = 25_000;
-/** As long as an engine that has much to do takes to notice the end of a container; no longer for one that does not end. */
-const LEAVE_MS = 100;
+/** For the answer of an agent, and then for an engine that has much to do to notice the end. */
+const ANSWER_MS = 100;
+const NOTICE_MS = 1000;
 
 /**
  * Lets the agent end itself, and waits until the engine has noticed: it then removes the container without running the program that
- * kills one. Never throws; takes 100 ms at most.
+ * kills one. Never throws; takes 100 ms at most where the agent does not answer, and a second more where it does.
  */
 export async function endInside(
   { engine, clock, logger }: ContainerState,
   name: string,
   io: Pick<AgentIo, 'shutdown'>,
 ): Promise<void> {
-  const path = `/containers/${name}/wait`;
-  const query = { condition: 'not-running' };
-  const order = { method: 'POST', path, query, what: 'end a sandbox', connection: 'own' } as const;
+  const call = {
+    method: 'POST',
+    path: `/containers/${name}/wait`,
+    query: { condition: 'not-running' },
+  } as const;
   const late = new AbortController();
-  const timer = clock.after(LEAVE_MS, () => late.abort(new Error('the sandbox did not end by itself')));
+  const timer = clock.after(ANSWER_MS, () => late.abort(new Error('the agent did not answer')));
+  const answered = async () => {
+    await io.shutdown(late.signal);
+    timer.cancel();
+  };
   try {
-    await Promise.all([engine.bytes(order, late.signal), io.shutdown(late.signal)]);
+    const order = { ...call, connection: 'own', what: 'end a sandbox', ms: NOTICE_MS } as const;
+    await Promise.all([engine.bytes(order, late.signal), answered()]);
   } catch (err) {
     late.abort(err);
-    logger.debug({ runtime: name, err }, 'An agent did not end its sandbox; the engine kills it.');
-  } finally {
     timer.cancel();
+    logger.debug({ runtime: name, err }, 'An agent did not end its sandbox; the engine kills it.');
   }
 }
 

@@ -11,6 +11,8 @@ export interface LossyEngine {
   socket: string;
   /** The answers to the next `times` calls that begin so are lost, each when the engine has given it. */
   lose(call: string, times: number): void;
+  /** The next such call is never answered, and its connection stays. */
+  mute(call: string): void;
   /** As `lose` for one call, which the engine hears of late. */
   delay(call: string): Delayed;
   /** How many answers to such calls are being given. */
@@ -33,6 +35,7 @@ interface Loss {
   /** When the engine may hear of it. */
   heard: Promise<void>;
   done(): void;
+  isMute?: true;
 }
 
 /** Ends with the test. */
@@ -64,6 +67,15 @@ export async function lossyEngine(engine: string): Promise<LossyEngine> {
     socket,
     lose: (call, times) =>
       void losses.push({ call, times, made: () => {}, heard: Promise.resolve(), done: () => {} }),
+    mute: (call) =>
+      void losses.push({
+        call,
+        times: 1,
+        made: () => {},
+        heard: Promise.resolve(),
+        done: () => {},
+        isMute: true,
+      }),
     delay: (call) => {
       const [made, heard, done] = [gate(), gate(), gate()];
       losses.push({ call, times: 1, made: made.open, heard: heard.opened, done: done.open });
@@ -110,7 +122,7 @@ async function forget(
   await loss.heard;
   const { method, url: path, headers } = asked;
   const over = () => {
-    response.destroy();
+    if (!loss.isMute) response.destroy();
     loss.done();
   };
   request({ socketPath: engine, agent: false, method, path, headers }, (answered) =>
