@@ -3,6 +3,7 @@
 import { type Alias, isAlias, type Node, parseDocument, visit, type YAMLError } from 'yaml';
 import { type Problem, problemAt, type Source } from './setting.ts';
 import { TextLines } from './text-lines.ts';
+import { withoutComments } from './yaml-comments.ts';
 
 const MAX_ALIASES = 100;
 const MOST_FAULTS = 10;
@@ -13,16 +14,18 @@ const TOO_DEEP = 'RESOURCE_EXHAUSTION';
 export interface YamlDocument {
   contents: Node | null;
   problems: Problem[];
+  /** What the offsets in `contents` are of: the same lines, but maybe without comments. */
+  text: string;
   at(node: unknown): Source;
   /** The node that an alias stands for; an alias to nothing and any other node as it is. */
   deref(node: unknown): unknown;
 }
 
 /** `contents` is null when the text is empty or has `problems`. Linear in the text. Never throws. */
-export function readYaml(text: string, name: string): YamlDocument {
+export function readYaml(given: string, name: string): YamlDocument {
+  const { document, text } = documentOf(given);
   const lines = new TextLines(text);
   const place = (offset: number): Source => ({ layer: 'file', name, ...lines.placeOf(offset) });
-  const document = parseDocument(text, OPTIONS);
   const at = (node: unknown) => place((node as Node | undefined)?.range?.[0] ?? 0);
   const faults = [...document.errors, ...document.warnings];
   const isDeep = isTooDeep(faults, document.contents);
@@ -33,9 +36,18 @@ export function readYaml(text: string, name: string): YamlDocument {
   return {
     contents: problems.length > 0 ? null : document.contents,
     problems,
+    text,
     at,
     deref: (node) => (isAlias(node) ? (node.resolve(document) ?? node) : node),
   };
+}
+
+/** Problems are those of the text as it is. */
+function documentOf(text: string) {
+  const bare = withoutComments(text);
+  const document = parseDocument(bare, OPTIONS);
+  if (document.errors.length + document.warnings.length === 0) return { document, text: bare };
+  return { document: parseDocument(text, OPTIONS), text };
 }
 
 // uniqueKeys would compare each key with each other one; the walk does it in linear time. The schema is named so that

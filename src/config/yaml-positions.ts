@@ -23,9 +23,10 @@ interface Range {
   end: number;
 }
 
-/** For `text` that is valid YAML; other text has one position, its beginning. */
-export function yamlPositions(text: string): FindPosition {
-  const document = readYaml(text, '');
+/** For text that is valid YAML; another has one position, its beginning. */
+export function yamlPositions(given: string): FindPosition {
+  const document = readYaml(given, '');
+  const { text } = document;
   const lines = new TextLines(text);
   return (path, entry) => {
     const { range, isExact } = rangeOf(document, path.split('.'), entry);
