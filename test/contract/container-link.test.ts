@@ -307,6 +307,8 @@ describeWith(['root', 'docker', 'runsc'], 'where no link can be had', () => {
     await world.provider.list(soon());
     expect(readdirSync(linksOf(world)).sort()).toEqual([kept, 'svc-new'].sort());
     await world.provider.destroy({ id, epoch: 1 }, soon());
+    rmSync(join(linksOf(world), 'svc-new'), { recursive: true });
     await world.provider.close();
+    expect(existsSync(join(linksOf(world), '..'))).toBe(false);
   });
 });
