@@ -1,5 +1,5 @@
 // P15 of the speed table: from the commit that frees capacity to the provider call for the next waiting spawn, behind 10,000
-// and, to show that the length does not matter, behind 100. One durable commit lies in between; its cost is the disk's.
+// and, to show that the length does not matter, behind 100. Both are in one durable commit.
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { withPlane } from './control-plane.ts';
@@ -18,7 +18,8 @@ export function withFreed(root: string, work: (pairs: Pair[]) => Promise<void>):
             id: 'P15',
             name: `freed capacity to the next spawn's start, ${MANY} waiting (a bare commit)`,
             target: 1,
-            limit: () => 'each start needs one durable commit, whose time is the baseline.',
+            limit: () =>
+              'the start and the end before it share a durable commit; the baseline is a bare one.',
             judged: 'figure',
             pairs: 500,
             ours: () => long.next(),
