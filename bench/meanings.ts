@@ -39,7 +39,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   'P26-memory': { text: 'What a container that is ready costs in memory.' },
   'P20-bwrap': {
     text: 'A one-off command in a fresh userspace sandbox (bubblewrap).',
-    miss: 'a command in a sandbox that runs takes 3.6 ms of ours (P21-bwrap), and the rest is the spawn: five files of 0.5 ms each were a part of it, which are now fewer and made beside the start of bubblewrap.',
+    miss: 'a command in a sandbox that runs takes 3.6 ms of ours (P21-bwrap), and the rest is the spawn: bubblewrap makes 49 mounts for it, and more of its time was not found. Its files and cgroups are made beside the start of bubblewrap.',
   },
   'P21-bwrap': { text: 'A command in a userspace sandbox that already runs (bubblewrap).' },
   'P20-unshare': { text: 'A one-off command in a fresh userspace sandbox (unshare).' },

@@ -37,7 +37,7 @@ export function userspacePairs(runner: Runner, client: Client, live: string): Pa
 const GOES = 50;
 
 const TRIED =
-  'Two designs were tried: cgroups and files made beside the start of the runner, of which each took 0.5 ms before it on ext4, and a session that opens without 68 KB of zeros; together they brought a spawn and its first command from 31.4 to 30.0 ms on a busy machine.';
+  'Two designs were tried: cgroups and files made beside the start of the runner, and a session that opens without 68 KB of zeros; together they brought a spawn and its first command from 31.4 to 30.0 ms on a busy machine.';
 
 async function partsOfSpawn(runner: Runner, client: Client, live: string): Promise<string> {
   const bare = await medianOf(GOES, () => rawRun(runner, COMMAND));

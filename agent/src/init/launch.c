@@ -116,8 +116,7 @@ static int start_runner(struct launch *l)
 	return 0;
 }
 
-/* Beside the child, which mounts meanwhile and waits for the cgroups: a file may take half a millisecond (ext4). Without
- * the child, await_ready() finds out why. */
+/* Beside the child, which mounts meanwhile and waits for the cgroups. Without the child, await_ready() finds out why. */
 static int make_places(struct launch *l)
 {
 	const char *run_dir = settings_get(&l->settings, "run_dir");
