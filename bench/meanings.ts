@@ -27,7 +27,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   'P27-exec': { text: '`svc sandbox exec` in a container that runs, against `docker exec`.' },
   'P27-llm': {
     text: 'From nothing to the first command in a container, against `llm-sandbox` of PyPI over the same engine.',
-    miss: 'both sides create and start a container, which takes the engine most of the time (P2 measures it). The other side uses the default network of the engine, where containers reach each other: the same container started there in 214 instead of 310 ms, the least of ten each. Three designs were tried: a socket into the container beside the stream of the engine, which changes little (P2), a session that opens while the engine still answers the start (543 instead of 573 ms for a spawn, on a busy machine), and a container that is ready before it is asked for, whose figure is another row (P26-plain).',
+    miss: 'both sides create and start a container, which takes the engine most of the time (P2 measures it). The other side uses the default network of the engine, where containers reach each other: the same container started there in 214 instead of 310 ms, the least of ten each. Three designs were tried: a socket into the container beside the stream of the engine, which changes little (P2), a session that opens while the engine still answers the start, and a container that is ready before it is asked for, whose figure is another row (P26-plain).',
   },
   'P26-plain': {
     text: 'Spawn and first output of a container without a template, when its shape was spawned lately.',

@@ -64,7 +64,7 @@ async function courseOfContainer({ raw, create }: ContainerWorld): Promise<strin
       return performance.now() - began;
     });
   const [ours, theirs] = [await course({}), await course({ NetworkMode: 'bridge' })];
-  return `the engine alone takes ${ours.toFixed(0)} ms to create and start such a container, to see it end and to remove it, and ${theirs.toFixed(0)} ms in its default network, where docker run has it and where containers reach each other. In every other network it gives each container a name server, by another run of itself. An agent that ends its sandbox saves the engine the run of a program that kills it, and a session that opens before the engine has answered the start saves the wait for that answer.`;
+  return `the engine alone takes ${ours.toFixed(0)} ms to create and start such a container, to see it end and to remove it, and ${theirs.toFixed(0)} ms in its default network, where docker run has it and where containers reach each other. In every other network it gives each container a name server, by another run of itself. Two designs were tried: an agent that ends its sandbox, which saves the engine the run of a program that kills it, and a session that opens while the engine still answers the start.`;
 }
 
 /** Times itself, without the start of Python. Its end would wait ten seconds for a container that was not killed. */

@@ -110,6 +110,19 @@ for (const runtime of ['runc', 'runsc'] as const) {
       await provider.destroy({ id, epoch: 1 }, soon());
     });
 
+    it('run for every server as soon as they are created', async () => {
+      for (let n = 0; n < 5; n += 1) {
+        const id = freshId();
+        const { runtime_id } = await provider.create(containerSpec(id), soon());
+        expect(
+          (await engine.api.call<{ body: unknown }>('GET', `/containers/${runtime_id}/json`)).body,
+        ).toMatchObject({
+          State: { Status: 'running' },
+        });
+        await provider.destroy({ id, epoch: 1 }, soon());
+      }
+    });
+
     it('end by themselves, and by the engine where their agent does not answer', async () => {
       const since = Date.now() / 1000;
       const codes: unknown[] = [];

@@ -4,7 +4,7 @@ import type { AgentIo } from '../../agent/io.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted, NotStarted, wrapNotStarted } from '../../domain/not-started.ts';
-import { withTimeout } from '../../domain/timeout.ts';
+import { orAfter, withTimeout } from '../../domain/timeout.ts';
 import { agentLifeMs } from '../../domain/ttl.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { type AttachedContainer, attachStreams, openAgentSession } from './agent-streams.ts';
@@ -16,6 +16,8 @@ import { type Plan, planContainer } from './plan.ts';
 import { missedAgain, PrerequisiteMissing, startFault } from './start-faults.ts';
 import type { ContainerState } from './state.ts';
 
+/** Longest wait for the engine's answer to the start of an agent that has connected. */
+const ANSWER_MS = 1000;
 const UNDO_MS = 10_000;
 /** Less than the second that an aborted create has to settle in. */
 const UNDO_ABORTED_MS = 600;
@@ -50,12 +52,18 @@ function forget({ state, plan, link }: Attempt, missing: PrerequisiteMissing): v
 }
 
 async function started(attempt: Attempt): Promise<Plan> {
-  const { state } = attempt;
-  const attached = await launched(attempt);
-  const io = await orUndone(attempt, () => opened(attempt, attached));
-  await orUndone(attempt, () => giveDeadline(attempt, io));
-  state.parked.put(attempt.plan.name, io);
-  return attempt.plan;
+  const { state, plan, signal } = attempt;
+  const { attached, answered } = launched(attempt);
+  const streams = await attached;
+  const io = await orUndone(attempt, () => opened(attempt, streams));
+  await orUndone(attempt, async () => {
+    await giveDeadline(attempt, io);
+    // Before that the engine does not call it running, and another server would take it for dead.
+    await orAfter(state.clock, ANSWER_MS, answered, () => undefined);
+    signal.throwIfAborted();
+  });
+  state.parked.put(plan.name, io);
+  return plan;
 }
 
 function opened({ state, plan, link, signal }: Attempt, attached: AttachedContainer): Promise<AgentIo> {
@@ -106,16 +114,22 @@ function isConflict(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'conflict';
 }
 
-/**
- * Resolves when the container runs, with its secret sent and its streams attached. Its agent may connect before the engine answers:
- * then the session opens at once, and only the next start waits for the engine.
- */
-function launched(attempt: Attempt): Promise<AttachedContainer> {
-  const { starts } = attempt.state;
-  return new Promise((resolve, reject) => {
-    const work = () => orUndone(attempt, () => launch(attempt, resolve));
-    starts.run(work, attempt.signal).then(resolve, reject);
+interface Launched {
+  /** Resolves when the container runs, with its secret sent and its streams attached. */
+  attached: Promise<AttachedContainer>;
+  /** Resolves when the engine has answered, too, which may be later where the agent connects by itself. */
+  answered: Promise<unknown>;
+}
+
+/** The session can open while the engine still answers the start. */
+function launched(attempt: Attempt): Launched {
+  let connected!: (attached: AttachedContainer) => void;
+  const early = new Promise<AttachedContainer>((resolve) => {
+    connected = resolve;
   });
+  const work = () => orUndone(attempt, () => launch(attempt, connected));
+  const answered = attempt.state.starts.run(work, attempt.signal);
+  return { attached: Promise.race([early, answered]), answered };
 }
 
 /** Resolves when the engine has started it. `connected` is called first where its agent is faster than the engine's answer. */
