@@ -48,30 +48,18 @@ static _Noreturn void finish(int64_t size, int atomic)
 	file_finish(&result);
 }
 
-/* Moves the content within the kernel, to its end or as far as this pipe and this file support it. */
-static int64_t take_by_kernel(int in_fd, int to)
-{
-	int64_t taken = 0;
-	ssize_t moved;
-
-	while ((moved = splice(in_fd, NULL, to, NULL, FILE_PIECE, 0)) > 0 && !file_cancelled())
-		taken += moved;
-	return taken + (moved > 0 ? moved : 0);
-}
-
 /* When the agent dies, the pipe closes before this process gets its signal: that is not the end of the content. */
 static int64_t take_content(int in_fd, int to)
 {
-	int64_t taken, rest;
+	int64_t size;
 
 	fcntl(in_fd, F_SETPIPE_SZ, 1 << 20);
-	taken = take_by_kernel(in_fd, to);
-	rest = file_copy_content(in_fd, to);
-	if (rest < 0)
+	size = file_copy_content(in_fd, to);
+	if (size < 0)
 		file_refuse(errno);
 	if (file_parent_gone())
 		file_quit();
-	return taken + rest;
+	return size;
 }
 
 /* Mode and owner apply to a file and not to a device; a FIFO without a reader is ENXIO. Writing clears set-id bits, so
