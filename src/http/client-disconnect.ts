@@ -11,11 +11,14 @@ export function cutOff(response: ServerResponse): void {
   cut.add(response);
 }
 
+/** Whether the client disconnected before this answer, which has ended, was out. */
+const wasLeft = (response: ServerResponse) => !response.writableFinished || cut.has(response);
+
 /** The signal; its reason is a ServiceError that nobody is left to read. */
 export function disconnectSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const abort = () => {
-    if (!response.writableFinished || cut.has(response)) controller.abort(disconnected());
+    if (wasLeft(response)) controller.abort(disconnected());
   };
   if (response.destroyed || response.closed) abort();
   else response.on('close', abort);
@@ -32,8 +35,8 @@ export class Disconnect implements Abort {
   }
 
   get aborted(): boolean {
-    const { destroyed, closed, writableFinished } = this.#response;
-    return (destroyed || closed) && (!writableFinished || cut.has(this.#response));
+    const { destroyed, closed } = this.#response;
+    return (destroyed || closed) && wasLeft(this.#response);
   }
 
   get reason(): unknown {

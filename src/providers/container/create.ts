@@ -150,7 +150,7 @@ async function launch(
       connected(dialled);
     });
     await run(state, plan.name, signal).catch((error: unknown) => {
-      // The sandbox is in use by now: its session shows whether it lives.
+      // Its session shows whether it lives.
       if (!isConnected) throw error;
     });
     return dialled;

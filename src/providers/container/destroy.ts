@@ -21,11 +21,8 @@ export async function endInside(
   name: string,
   io: Pick<AgentIo, 'shutdown'>,
 ): Promise<void> {
-  const call = {
-    method: 'POST',
-    path: `/containers/${name}/wait`,
-    query: { condition: 'not-running' },
-  } as const;
+  const path = `/containers/${name}/wait`;
+  const call = { method: 'POST', path, query: { condition: 'not-running' } } as const;
   const late = new AbortController();
   const timer = clock.after(ANSWER_MS, () => late.abort(new Error('the agent did not answer')));
   const answered = async () => {
