@@ -5,11 +5,9 @@
 
 import { boundedCopy, type CopyLimits, cutClean } from './bounded-copy.ts';
 import { encodedForms } from './encoded-forms.ts';
-import { HINT, isSecretKey, MASK, TEXT_RULES, type TextRule } from './rules.ts';
+import { HINTS, isSecretKey, MASK, TEXT_RULES } from './rules.ts';
 
 const SHORTEST_KNOWN = 4;
-/** For longer texts the rules alone are as fast. */
-const LONGEST_HINTED = 2048;
 
 /** A secret with its path in the structure (empty for a plain text) and the rule that found it. */
 export interface Finding {
@@ -120,29 +118,20 @@ function maskKnown(text: string, known: Known, { path, mark }: MarkContext): str
   return text.replace(pattern, (form) => mark({ path, rule: 'known', secret: origins.get(form) ?? form }));
 }
 
-function maskShapes(text: string, context: MarkContext): string {
-  if (text.length < LONGEST_HINTED && !HINT.test(text)) return text;
+function maskShapes(text: string, { path, mark }: MarkContext): string {
+  // Most texts have no hint.
+  if (!HINTS.some((hint) => hint.test(text))) return text;
   let masked = text;
-  for (const rule of TEXT_RULES) {
-    if (rule.needs && !rule.needs.some((need) => text.includes(need))) continue;
-    masked = masked.replace(rule.pattern, (match: string, ...groups: unknown[]) =>
-      replaced(rule, { match, groups }, context),
-    );
+  for (const { id, hint, pattern, after = '' } of TEXT_RULES) {
+    if (!hint.test(masked)) continue;
+    masked = masked.replace(pattern, (match: string, group: unknown) => {
+      // Of a pattern without groups it is the position.
+      const before = typeof group === 'string' ? group : '';
+      const secret = match.slice(before.length, match.length - after.length);
+      return `${before}${mark({ path, rule: id, secret })}${after}`;
+    });
   }
   return masked;
-}
-
-/** `replacement` defines which parts of a match stay before and after the secret. */
-function replaced(
-  rule: TextRule,
-  found: { match: string; groups: unknown[] },
-  { path, mark }: MarkContext,
-): string {
-  const [before = '', after = ''] = rule.replacement
-    .split(MASK)
-    .map((part) => part.replace(/\$(\d)/g, (_, at: string) => String(found.groups[Number(at) - 1] ?? '')));
-  const secret = found.match.slice(before.length, found.match.length - after.length);
-  return `${before}${mark({ path, rule: rule.id, secret })}${after}`;
 }
 
 /** A boolean only says whether a secret exists, and `max_tokens: 5` is a count. */

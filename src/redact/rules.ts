@@ -56,103 +56,81 @@ function endsSecret(name: string): boolean {
 
 export interface TextRule {
   id: string;
-  /** The pattern is tried only if the text contains one of these. For patterns without a common start. */
-  needs?: readonly string[];
+  /** A part that every match contains, and that is found sooner than a match: rare characters first. */
+  hint: RegExp;
+  /** Its first group, if it has one, is what stays before the secret. */
   pattern: RegExp;
-  /** The replacement; `$1` keeps a group. The rest of a match is the secret. */
-  replacement: string;
+  /** What the match contains after the secret. */
+  after?: string;
 }
 
 const QUOTED_OR_WORD = String.raw`(?:\\"(?:[^"\\\n]|\\[^"])*|"(?:[^"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*|[^\s"'\\,;&)}\]]+)`;
-const ASSIGNED = String.raw`(\\?["']?\s{0,4}[=:](?!\s{0,4}\\?["']?\[redacted)\s{0,4})`;
+const ASSIGNED = String.raw`\\?["']?\s{0,4}[=:](?!\s{0,4}\\?["']?\[redacted)\s{0,4}`;
 const SECRET_NAMES =
   'api[_-]?key|secret|token|password|passwd|pwd|passphrase|credentials?|(?:private|secret|access|signing|encryption)[_-]?key';
 
-/**
- * Matches everything that a rule below can match, because most texts of a log are short and harmless. Add the start of each
- * new rule here. A name counts only before what can follow it: `api:X-API-Key` is the actor of most requests.
- */
-export const HINT =
-  /eyJ|:\/\/|bearer|basic |private key|(?:authorization|cookie|key|secret|token|passw(?:or)?d|passphrase|pwd|credentials?)[\s\\"'=:]|sk-|[srp]k_|gh[opsur]_|github_pat_|glpat-|xox|a[ks]ia|npm_|e2b_|svc[cs_]|aiza|dckr_pat_|hf_|sg\.|ya29\.|pypi-/i;
+/** What can follow a name. `api:X-API-Key` is the actor of most requests, and not an assignment. */
+const AFTER_NAME = String.raw`[\s\\"'=:]`;
 
 export const TEXT_RULES: readonly TextRule[] = [
   {
     id: 'private-key',
+    hint: /PRIVATE KEY-/,
     pattern:
       /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?/g,
-    replacement: MASK,
   },
   {
     id: 'jwt',
+    hint: /yJ/,
     pattern: /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g,
-    replacement: MASK,
   },
   {
     id: 'url-credentials',
+    hint: /@/,
     pattern: /(:\/\/)(?!\[redacted)[^\s/?#"'<>\\]{1,1024}@/g,
-    replacement: `$1${MASK}@`,
+    after: '@',
   },
   {
     id: 'bearer',
+    hint: /bearer\s/i,
     pattern: /(\bbearer\s{1,4})(?!\[redacted)[\w.~+/=-]{6,}/gi,
-    replacement: `$1${MASK}`,
   },
   {
     id: 'basic',
+    hint: /asic /,
     pattern: /(\b[Bb]asic {1,4})(?=[a-z+/]{0,64}[A-Z0-9=])[A-Za-z0-9+/]{6,}={0,2}/g,
-    replacement: `$1${MASK}`,
   },
   {
     id: 'header',
-    pattern: new RegExp(`((?:authorization|cookie))${ASSIGNED}\\\\?["']?[^"'\\\\\\r\\n]+`, 'gi'),
-    replacement: `$1$2${MASK}`,
+    hint: new RegExp(`(?:authorization|cookie)${AFTER_NAME}`, 'i'),
+    pattern: new RegExp(`((?:authorization|cookie)${ASSIGNED})\\\\?["']?[^"'\\\\\\r\\n]+`, 'gi'),
   },
   {
     id: 'vendor-key',
-    needs: [
-      'sk-',
-      'sk_',
-      'pk_',
-      'rk_',
-      'ghp_',
-      'gho_',
-      'ghs_',
-      'ghu_',
-      'ghr_',
-      'github_pat_',
-      'glpat-',
-      'xox',
-      'AKIA',
-      'ASIA',
-      'AIza',
-      'npm_',
-      'e2b_',
-      'svc_',
-      'svcs_',
-      'svcc_',
-      'dckr_pat_',
-      'hf_',
-      'SG.',
-      'ya29.',
-      'pypi-',
-    ],
+    hint: /k[-_]|gh[opsur]_|hub_|glpat-|xox|[KS]IA|npm_|2b_|vc[cs_]|AIza|hf_|SG\.|a29\.|ypi-|ckr_/,
     pattern:
       /(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[srp]k_(?:live|test)_\w{10,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[\w-]{30,}|npm_\w{30,}|e2b_\w{16,}|svc_[0-9A-Za-z]{49}(?![0-9A-Za-z])|svcs_[\w-]{43}|svcc_[\w-]{32,}|dckr_pat_[\w-]{16,}|hf_\w{20,}|SG\.[\w.-]{30,}|ya29\.[\w-]{20,}|pypi-[\w-]{30,})/g,
-    replacement: MASK,
   },
   {
     id: 'assignment',
-    pattern: new RegExp(`(${SECRET_NAMES})${ASSIGNED}${QUOTED_OR_WORD}`, 'gi'),
-    replacement: `$1$2${MASK}`,
+    hint: new RegExp(`(?:key|secret|token|passw(?:or)?d|passphrase|pwd|credentials?)${AFTER_NAME}`, 'i'),
+    pattern: new RegExp(`((?:${SECRET_NAMES})${ASSIGNED})${QUOTED_OR_WORD}`, 'gi'),
   },
   {
     // Of a command line: `--db-password VALUE`. With `=` it is an assignment.
     id: 'option',
-    needs: ['--'],
+    hint: /--/,
     pattern: new RegExp(
       `(--(?:[a-z0-9]{1,32}[_-]){0,4}(?:${SECRET_NAMES})\\s{1,4})(?!\\[redacted)(?!--)${QUOTED_OR_WORD}`,
       'gi',
     ),
-    replacement: `$1${MASK}`,
   },
 ];
+
+/**
+ * Two patterns that together match wherever a hint does. To ignore case makes a pattern slow, so only one of them does.
+ */
+export const HINTS = [false, true].map((ignoreCase) => {
+  const hints = TEXT_RULES.filter(({ hint }) => hint.ignoreCase === ignoreCase);
+  return new RegExp(hints.map(({ hint }) => hint.source).join('|'), ignoreCase ? 'i' : '');
+});
