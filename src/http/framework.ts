@@ -19,6 +19,7 @@ import { requestIdFrom } from './headers/request-id.ts';
 import { splitQuery } from './query.ts';
 import { answerAndClose, parserFailure } from './raw-answer.ts';
 import { sendObject } from './send.ts';
+import { ServedRequest } from './served-request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -106,6 +107,7 @@ function httpOptions({ headersTimeoutMs = HEADERS_TIMEOUT_MS }: FrameworkDeps) {
     insecureHTTPParser: false,
     // Its absence gets an answer in our shape.
     requireHostHeader: false,
+    IncomingMessage: ServedRequest,
   };
 }
 
