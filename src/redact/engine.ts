@@ -5,6 +5,7 @@
 
 import { boundedCopy, type CopyLimits, cutClean } from './bounded-copy.ts';
 import { encodedForms } from './encoded-forms.ts';
+import { type FlatJson, flatJson, type QuotedText, quotedText } from './flat-json.ts';
 import { HINTS, isSecretKey, MASK, TEXT_RULES } from './rules.ts';
 
 const SHORTEST_KNOWN = 4;
@@ -39,6 +40,10 @@ export interface Redactor {
   cut(text: string, most: number): string;
   /** A plain, bounded, acyclic copy of `value` without secrets, fit for JSON. Never throws. */
   value(value: unknown): unknown;
+  /** The members of `value` as JSON for those whose copy would be flat and small; undefined for others. May throw what a getter throws. */
+  flat: FlatJson;
+  /** The text without secrets as JSON. */
+  quoted: QuotedText;
 }
 
 type Mark = (finding: Finding) => string;
@@ -57,10 +62,13 @@ export function redactor({ mark = () => MASK, further, ...options }: RedactorOpt
     return further?.value(key, path, value);
   };
   const name = cleanNames(text);
+  const isPlain = (key: string) => !isSecretKey(key) && !paths.has(key) && text(key, '') === key;
   return {
     text: (input) => text(input, ''),
     cut: (input, most) => cutClean(input, most, (head) => text(head, '')),
     value: (value) => boundedCopy(value, { text, name, masked }, options.limits),
+    flat: further || options.limits ? () => undefined : flatJson({ text, isPlain }),
+    quoted: quotedText(text),
   };
 }
 

@@ -27,6 +27,8 @@ export function growingRedactor(secrets: readonly string[]): GrowingRedactor {
     text: (text) => now().text(text),
     cut: (text, most) => now().cut(text, most),
     value: (value) => now().value(value),
+    flat: (fields) => now().flat(fields),
+    quoted: (text) => now().quoted(text),
     add: (more) => {
       known = [...new Set([...known, ...more])];
       current = undefined;

@@ -2,6 +2,7 @@
 import type { Clock, Logger } from '../domain/ports.ts';
 import { printable } from '../domain/printable.ts';
 import type { Redactor } from './engine.ts';
+import { OWN_NAMES } from './flat-json.ts';
 import { LineQueue, type LineSink } from './line-queue.ts';
 import { LogRing } from './log-ring.ts';
 
@@ -84,9 +85,8 @@ function loggerOver(shared: Shared, bound: object): Logger {
   const at = (level: LogLevel) => (fields: object, message: string) => {
     if (SEVERITY[level] < SEVERITY[shared.level]) return;
     const all = bound === NOTHING ? fields : { ...bound, ...fields };
-    const copy = withoutOwnNames(redactor.value(all) as Record<string, unknown>);
-    const between = JSON.stringify(copy).slice(1, -1);
-    const end = JSON.stringify(redactor.text(message));
+    const between = flatMembers(redactor, all) ?? copiedMembers(redactor, all);
+    const end = redactor.quoted(message);
     write(`{"level":"${level}","time":"${stamp()}",${between}${between && ','}"message":${end}}\n`);
   };
   return {
@@ -110,7 +110,19 @@ function stamps(clock: Clock): () => string {
   };
 }
 
-const OWN_NAMES = ['time', 'level', 'message'];
+function flatMembers(redactor: Redactor, fields: object): string | undefined {
+  try {
+    return redactor.flat(fields);
+  } catch {
+    // A getter that throws, or a proxy: the copy says so in its place.
+    return undefined;
+  }
+}
+
+function copiedMembers(redactor: Redactor, fields: object): string {
+  const copy = withoutOwnNames(redactor.value(fields) as Record<string, unknown>);
+  return JSON.stringify(copy).slice(1, -1);
+}
 
 /** Renames fields that would duplicate a key of the line itself. */
 function withoutOwnNames(fields: Record<string, unknown>): Record<string, unknown> {
