@@ -1,5 +1,5 @@
-// A request without a body ends with its answer, without the events of an end that nobody waits for: Node spends six
-// callbacks on those, a fifteenth of a small request.
+// A request without a body ends with its answer, without the events of an end that nobody waits for, on which Node spends six
+// callbacks.
 import { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
