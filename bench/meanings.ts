@@ -81,7 +81,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   'P53-size': { text: 'What the ledger costs on disk.' },
   P54: {
     text: 'A command of a program for E2B, beyond one of our own client.',
-    miss: 'each command of the SDK is a login shell, which takes 1.5 ms longer than the command by itself, and its client takes longer for a call than ours. Two designs were tried: the head of the answer leaves with its first message, and the template is read once.',
+    miss: 'each command of the SDK is a login shell, which takes 1.5 ms longer than the command by itself, and its client takes longer for a call than ours. Two designs were tried: the head of the answer leaves with its first message, and the template is read once. Of the processor time that it takes beyond one of our client, a call of the SDK takes 1.8 ms in its own process and 0.7 in the server, where writes to the agent, to the client and to the log are most of it; the second read of the row of the sandbox takes less than a hundredth, and the check of the token 0.03 ms.',
   },
   P46: { text: 'Whether a thousand open connections slow a new one.' },
   P12: { text: 'What a small API request costs, against a Node server that does nothing.' },
