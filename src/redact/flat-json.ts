@@ -12,7 +12,7 @@ const MOST_NAMES = 1000;
 type Clean = (text: string, path: string) => string;
 
 export interface FlatRules {
-  /** Without secrets. */
+  /** Returns the text without secrets. */
   text: Clean;
   /** Whether values of this key are written as they are but for their text. */
   isPlain(key: string): boolean;

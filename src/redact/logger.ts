@@ -114,7 +114,7 @@ function flatMembers(redactor: Redactor, fields: object): string | undefined {
   try {
     return redactor.flat(fields);
   } catch {
-    // A getter that throws, or a proxy: the copy says so in its place.
+    // A getter threw: the copy marks its key as unreadable.
     return undefined;
   }
 }
