@@ -8,7 +8,7 @@ import { top } from '../src/cli/top/top.ts';
 import { parseDuration } from '../src/domain/duration.ts';
 import { printableJson } from '../src/domain/printable.ts';
 import { SANDBOX_STATES } from '../src/schema/sandbox-states.ts';
-import { LIVE_SORTS } from '../src/schema/usage.ts';
+import { LIVE_SORTS } from '../src/schema/usage-sorts.ts';
 
 export default class Top extends ClientCommand {
   static override summary = 'Show the sandboxes that use most, now.';

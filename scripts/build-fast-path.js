@@ -37,6 +37,15 @@ const undiciAgent = {
   },
 };
 
+const plainAssert = {
+  name: 'plain-assert',
+  setup(build) {
+    build.onResolve({ filter: /^node:assert$/ }, ({ importer }) =>
+      importer.includes('/undici/') ? { path: inScripts('plain-assert.cjs') } : undefined,
+    );
+  },
+};
+
 /** What oclif prints with DEBUG; bin/svc.js runs oclif as a whole then. */
 const noDebug = {
   name: 'no-debug',
@@ -115,7 +124,7 @@ export async function buildClientPath(root) {
   splitManifest(root, paths.map(idOf));
   await build({
     ...BUNDLE,
-    plugins: [localParts, lazyRequires, undiciAgent, noDebug, wsClient, pureSchemas],
+    plugins: [localParts, lazyRequires, undiciAgent, plainAssert, noDebug, wsClient, pureSchemas],
     absWorkingDir: root,
     stdin: { contents: clientEntry(paths), resolveDir: root, sourcefile: 'client.js' },
     outfile: 'dist/fast-path/client.cjs',

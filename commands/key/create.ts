@@ -4,7 +4,8 @@ import { ClientCommand } from '../../src/cli/client-command.ts';
 import { clientFlags } from '../../src/cli/connection.ts';
 import { keyFacts, keyFlags, secretText } from '../../src/cli/key-view.ts';
 import { defined } from '../../src/domain/defined.ts';
-import { KEY_SCOPES, type KeyWithSecret } from '../../src/schema/key.ts';
+import type { KeyWithSecret } from '../../src/schema/key.ts';
+import { KEY_SCOPES } from '../../src/schema/key-words.ts';
 
 export default class KeyCreate extends ClientCommand {
   static override summary = 'Create a named key.';

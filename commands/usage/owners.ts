@@ -4,7 +4,7 @@ import { ClientCommand } from '../../src/cli/client-command.ts';
 import { clientFlags } from '../../src/cli/connection.ts';
 import { periodFlags, periodOf } from '../../src/cli/usage-flags.ts';
 import { ownersReport } from '../../src/cli/usage-view.ts';
-import { OWNER_SORTS } from '../../src/schema/usage.ts';
+import { OWNER_SORTS } from '../../src/schema/usage-sorts.ts';
 
 export default class UsageOwners extends ClientCommand {
   static override summary = 'List owners by what their sandboxes have used.';

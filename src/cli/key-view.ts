@@ -1,6 +1,7 @@
 // Named keys as text for people, and the arguments and flags of their commands.
 import { Args, Flags } from '@oclif/core';
-import { KEY_FORMATS, type Key, type KeyWithSecret } from '../schema/key.ts';
+import type { Key, KeyWithSecret } from '../schema/key.ts';
+import { KEY_FORMATS } from '../schema/key-words.ts';
 import { line } from './print.ts';
 import { type Column, facts, table } from './render.ts';
 

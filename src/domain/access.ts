@@ -3,7 +3,7 @@
 // a caller cannot choose digit by digit. Neither keys nor their digests are kept, except as a caller's `credential`.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../schema/config.ts';
-import { KEY_SCOPES, type KeyScope } from '../schema/key.ts';
+import { KEY_SCOPES, type KeyScope } from '../schema/key-words.ts';
 import { ServiceError } from './errors.ts';
 
 /** `worker` exists only on worker routes (http/worker-caller.ts). */

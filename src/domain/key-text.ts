@@ -2,7 +2,7 @@
 // store: nobody can try that many, and a slow hash would only make each request slow.
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { KeyFormat } from '../schema/key.ts';
+import type { KeyFormat } from '../schema/key-words.ts';
 import type { Random } from './ports.ts';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -14,7 +14,7 @@ import { ServiceError } from '../domain/errors.ts';
 import { parseOwner } from '../domain/owner.ts';
 import { ownerFromHeader } from '../domain/owner-header.ts';
 import type { WorkerIdentity } from '../domain/worker-access.ts';
-import type { KeyScope } from '../schema/key.ts';
+import type { KeyScope } from '../schema/key-words.ts';
 import { SESSION_PREFIX } from '../schema/session.ts';
 import { type Authenticate, endOfKeys, keysOf } from './authenticate.ts';
 import type { Origin, RateLimiter } from './rate-limit.ts';

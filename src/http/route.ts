@@ -3,7 +3,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { ControlPlane } from '../control/api/control-plane.ts';
 import type { ErrorCode } from '../schema/error.ts';
-import type { KeyScope } from '../schema/key.ts';
+import type { KeyScope } from '../schema/key-words.ts';
 import type { Answer, PiecedAnswer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';
 import type { Call } from './call.ts';
 import { isKeyed, type RouteAuth } from './caller.ts';

@@ -1,15 +1,8 @@
 // Named keys (docs/keys.md). The key itself is in the answer that makes it, and nowhere else.
 import { type Static, Type } from 'typebox';
 import { DESCRIBED, described } from './described.ts';
+import { KEY_FORMATS, KEY_SCOPES } from './key-words.ts';
 import { Cursor, duration, Owner, PositiveDuration } from './text-rules.ts';
-
-/** Each includes those before it. */
-export const KEY_SCOPES = ['read', 'use', 'admin'] as const;
-export type KeyScope = (typeof KEY_SCOPES)[number];
-
-/** `e2b` is the form that older SDKs of E2B check: `e2b_` and 40 hexadecimal digits. */
-export const KEY_FORMATS = ['svc', 'e2b'] as const;
-export type KeyFormat = (typeof KEY_FORMATS)[number];
 
 /** Short enough for an actor of the audit: `key:<name>` has at most 64 characters. */
 export const KEY_NAME = '^[a-z0-9][a-z0-9._-]{0,47}$';

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { actorField } from './actor.ts';
 import { described } from './described.ts';
-import { KEY_SCOPES } from './key.ts';
+import { KEY_SCOPES } from './key-words.ts';
 import { Owner } from './text-rules.ts';
 
 /** `code-`: good once, for a login or a download. */

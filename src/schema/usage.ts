@@ -5,6 +5,7 @@ import { described } from './described.ts';
 import { GuestUsage } from './guest-usage.ts';
 import { SANDBOX_STATES } from './sandbox-states.ts';
 import { Cursor, UsageTime } from './text-rules.ts';
+import { LIVE_SORTS, OWNER_SORTS } from './usage-sorts.ts';
 
 const number = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }));
 const whole = (description: string) => Type.Integer({ minimum: 0, description });
@@ -95,8 +96,6 @@ export const UsageQuery = Type.Object(
   { additionalProperties: false },
 );
 export type UsageQuery = Static<typeof UsageQuery>;
-
-export const OWNER_SORTS = ['cpu', 'memory', 'network', 'sandboxes'] as const;
 
 export const OwnersUsageQuery = Type.Object(
   {
@@ -194,9 +193,6 @@ export const SandboxUsageQuery = Type.Object(
   { additionalProperties: false },
 );
 export type SandboxUsageQuery = Static<typeof SandboxUsageQuery>;
-
-export const LIVE_SORTS = ['cpu', 'memory', 'network', 'disk', 'age'] as const;
-export type LiveSort = (typeof LIVE_SORTS)[number];
 
 export const LiveUsageQuery = Type.Object(
   {

@@ -1,5 +1,5 @@
 // What `svc doctor` reads of the records without a server, whatever the database is.
-import type { KeyScope } from '../schema/key.ts';
+import type { KeyScope } from '../schema/key-words.ts';
 import type { Instance } from './store.ts';
 
 export interface KnownRuntimes {

@@ -2,7 +2,7 @@
 // JSON.stringify writes: equal pairs are equal text, which is what the metadata filter compares.
 import type { EgressCeiling, SandboxEgress } from '../schema/egress.ts';
 import type { Event, EventDraft } from '../schema/event.ts';
-import type { KeyScope } from '../schema/key.ts';
+import type { KeyScope } from '../schema/key-words.ts';
 import type { Quota } from '../schema/quota.ts';
 import { damaged } from './failures.ts';
 import type { KeyRecord } from './seam/keys.ts';

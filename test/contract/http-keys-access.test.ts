@@ -7,7 +7,7 @@ import { keyHash } from '../../src/domain/key-text.ts';
 import type { RouteId } from '../../src/http/paths.ts';
 import { ROUTES } from '../../src/http/routes/routes.ts';
 import type { Config } from '../../src/schema/config.ts';
-import type { KeyScope } from '../../src/schema/key.ts';
+import type { KeyScope } from '../../src/schema/key-words.ts';
 import type { KeyRecord } from '../../src/store/seam/keys.ts';
 import { askSample, ROUTE_IDS, SAMPLES } from '../support/checks/route-samples.ts';
 import { keyRecord } from '../support/records.ts';

@@ -6,7 +6,7 @@ import { tally } from '../../proof/tally.ts';
 import type { KeyRing } from '../../src/control/keys/key-ring.ts';
 import { keyHash } from '../../src/domain/key-text.ts';
 import { TOOLS } from '../../src/mcp/profiles.ts';
-import type { KeyScope } from '../../src/schema/key.ts';
+import type { KeyScope } from '../../src/schema/key-words.ts';
 import { keyRecord } from '../support/records.ts';
 import { ADMIN_KEY, API_KEY, startHttp, type TestHttp } from '../support/servers/http-server.ts';
 

@@ -89,6 +89,7 @@ it('loads its own bundle, compiled, and no package or large part of Node', () =>
   expect(rejected).toBe(false);
   expect(parts).toContain('net');
   for (const part of [
+    'assert',
     'http',
     'perf_hooks',
     'https',
@@ -100,4 +101,11 @@ it('loads its own bundle, compiled, and no package or large part of Node', () =>
     'readline',
   ])
     expect(parts).not.toContain(part);
+});
+
+it('has no schemas in the bundle of commands', () => {
+  const { sources } = JSON.parse(readFileSync(join(packageRoot(), 'dist/fast-path/client.cjs.map'), 'utf8'));
+  const names = (sources as string[]).join('\n');
+  expect(names).toContain('undici');
+  expect(names).not.toContain('node_modules/typebox/');
 });

@@ -1,5 +1,5 @@
 // What `svc top` shows and asks, and what each key changes. Pure.
-import { LIVE_SORTS, type LiveSort } from '../../schema/usage.ts';
+import { LIVE_SORTS, type LiveSort } from '../../schema/usage-sorts.ts';
 
 export const VIEWS = ['sandboxes', 'owners', 'workers', 'sandbox', 'help'] as const;
 export type View = (typeof VIEWS)[number];

@@ -4,7 +4,7 @@
 import type { NamedKey } from '../../domain/access.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
-import type { KeyScope } from '../../schema/key.ts';
+import type { KeyScope } from '../../schema/key-words.ts';
 import type { KeyRecord, KeyStore } from '../../store/seam/keys.ts';
 import type { SessionRecord, SessionStore } from '../../store/seam/sessions.ts';
 import type { KeyEnd, NamedKeys } from '../api/keys.ts';

@@ -6,15 +6,8 @@ import { ServiceError } from '../../domain/errors.ts';
 import { isKeyText, keyHash, newKeyText, shownPrefix } from '../../domain/key-text.ts';
 import { parseOwner } from '../../domain/owner.ts';
 import type { Clock, Ids, Random } from '../../domain/ports.ts';
-import {
-  KEY_ID,
-  KEY_SCOPES,
-  type Key,
-  type KeyCreate,
-  type KeyFormat,
-  type KeyRotate,
-  type KeyWithSecret,
-} from '../../schema/key.ts';
+import { KEY_ID, type Key, type KeyCreate, type KeyRotate, type KeyWithSecret } from '../../schema/key.ts';
+import { KEY_SCOPES, type KeyFormat } from '../../schema/key-words.ts';
 import type { KeyRecord, KeyRotation, KeyStore } from '../../store/seam/keys.ts';
 import type { Keys } from '../api/keys.ts';
 import type { KeyRing } from './key-ring.ts';

@@ -7,7 +7,7 @@ import type { LiveConfig } from '../../domain/live-config.ts';
 import { parseOwner } from '../../domain/owner.ts';
 import type { Clock, Ids, Random } from '../../domain/ports.ts';
 import type { Config } from '../../schema/config.ts';
-import type { KeyScope } from '../../schema/key.ts';
+import type { KeyScope } from '../../schema/key-words.ts';
 import {
   type LoginCode,
   SESSION_PREFIX,

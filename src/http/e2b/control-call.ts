@@ -3,7 +3,7 @@ import type { Caller } from '../../control/api/caller.ts';
 import type { ControlPlane } from '../../control/api/control-plane.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import type { Config } from '../../schema/config.ts';
-import type { KeyScope } from '../../schema/key.ts';
+import type { KeyScope } from '../../schema/key-words.ts';
 import type { Method } from '../paths.ts';
 import type { Fields } from './read-body.ts';
 

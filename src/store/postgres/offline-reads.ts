@@ -1,6 +1,6 @@
 // What `svc doctor` reads of the records of a PostgreSQL database, as store/sqlite/offline-reads.ts does of a file. Every
 // function returns nothing for a database that no server has used yet.
-import type { KeyScope } from '../../schema/key.ts';
+import type { KeyScope } from '../../schema/key-words.ts';
 import type { KnownRuntimes, TemplateImage, ValidKey } from '../offline-records.ts';
 import { parse } from '../rows.ts';
 import type { PostgresExam } from './examine.ts';

@@ -1,5 +1,5 @@
 // THE STORE SEAM: named keys. store.ts has the rules for all tables. Only hashes are stored: nobody can read a key back.
-import type { KeyScope } from '../../schema/key.ts';
+import type { KeyScope } from '../../schema/key-words.ts';
 
 export interface KeyRecord {
   id: string;

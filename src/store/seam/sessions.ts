@@ -1,5 +1,5 @@
 // THE STORE SEAM: sessions of the console. store.ts has the rules for all tables. Only the hash of a token is stored.
-import type { KeyScope } from '../../schema/key.ts';
+import type { KeyScope } from '../../schema/key-words.ts';
 
 export interface SessionRecord {
   id: string;

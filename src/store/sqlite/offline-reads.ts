@@ -2,7 +2,7 @@
 // `not_found` if the file does not exist, and errors of the store. A database with an older schema lacks some tables and columns.
 import type { Database } from 'better-sqlite3';
 import type { Event } from '../../schema/event.ts';
-import type { KeyScope } from '../../schema/key.ts';
+import type { KeyScope } from '../../schema/key-words.ts';
 import type { KnownRuntimes, TemplateImage, ValidKey } from '../offline-records.ts';
 import { type EventRow, fromEventRow, parse } from '../rows.ts';
 import { isOurs } from './inspect.ts';

@@ -3,7 +3,8 @@
 import { ACTOR_PATTERN } from '../../schema/actor.ts';
 import { WORKER_ID } from '../../schema/config-kinds.ts';
 import { IMAGE_DIGEST, PULL_POLICIES } from '../../schema/image-policy.ts';
-import { KEY_ID, KEY_NAME, KEY_SCOPES } from '../../schema/key.ts';
+import { KEY_ID, KEY_NAME } from '../../schema/key.ts';
+import { KEY_SCOPES } from '../../schema/key-words.ts';
 import { END_REASONS, LONGEST_WARNING, MOST_WARNINGS } from '../../schema/sandbox.ts';
 import { SANDBOX_STATES } from '../../schema/sandbox-states.ts';
 import { SESSION_ID } from '../../schema/session.ts';
