@@ -144,6 +144,6 @@ async function install(tarball: string, major: number, folder: string): Promise<
   const npm = ['install', '-g', '--prefix', prefix, '--no-audit', '--no-fund', '--loglevel=error'];
   // SQLite compiled in a hurry: not its speed is looked at.
   const env = { ...node.env, CFLAGS: '-O0', CXXFLAGS: '-O0' };
-  await run('npm', [...npm, '--allow-scripts=better-sqlite3', tarball], { env });
+  await run('npm', [...npm, '--allow-scripts=better-sqlite3', tarball], { env, timeout: 4 * MINUTES });
   return { node, prefix };
 }
