@@ -5,7 +5,15 @@
 
 import { boundedCopy, type CopyLimits, cutClean } from './bounded-copy.ts';
 import { encodedForms } from './encoded-forms.ts';
-import { type FlatJson, flatJson, type QuotedText, quotedText } from './flat-json.ts';
+import {
+  type Clean,
+  type FlatJson,
+  flatJson,
+  LONGEST_NAME,
+  MOST_NAMES,
+  type QuotedText,
+  quotedText,
+} from './flat-json.ts';
 import { HINTS, isSecretKey, MASK, TEXT_RULES } from './rules.ts';
 
 const SHORTEST_KNOWN = 4;
@@ -62,7 +70,7 @@ export function redactor({ mark = () => MASK, further, ...options }: RedactorOpt
     return further?.value(key, path, value);
   };
   const name = cleanNames(text);
-  const isPlain = (key: string) => !isSecretKey(key) && !paths.has(key) && text(key, '') === key;
+  const isPlain = (key: string) => !isSecretKey(key) && !paths.has(key) && name(key, '') === key;
   return {
     text: (input) => text(input, ''),
     cut: (input, most) => cutClean(input, most, (head) => text(head, '')),
@@ -71,11 +79,6 @@ export function redactor({ mark = () => MASK, further, ...options }: RedactorOpt
     quoted: quotedText(text),
   };
 }
-
-type Clean = (text: string, path: string) => string;
-
-const MOST_NAMES = 1000;
-const LONGEST_NAME = 64;
 
 /** Caches harmless key names, because they repeat. */
 function cleanNames(text: Clean): Clean {

@@ -6,10 +6,11 @@ export const OWN_NAMES = ['time', 'level', 'message'];
 
 const MOST_FIELDS = 32;
 const LONGEST_TEXT = 1024;
-const LONGEST_NAME = 64;
-const MOST_NAMES = 1000;
+/** Names of keys that are remembered: a name's most characters, and how many of them. */
+export const LONGEST_NAME = 64;
+export const MOST_NAMES = 1000;
 
-type Clean = (text: string, path: string) => string;
+export type Clean = (text: string, path: string) => string;
 
 export interface FlatRules {
   /** Returns the text without secrets. */
