@@ -1,5 +1,6 @@
 // `npm run generate`: writes svc.yaml, man/ and its list in package.json, docs/configuration.md, docs/lint/ and
-// docs/openapi.* from schemas, routes, commands and rules, and docs/reliability.md from proof/results.json.
+// docs/openapi.* from schemas, routes, commands and rules, docs/reliability.md from proof/results.json, and
+// src/http/json-escapes.ts from the .wat beside it.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,12 +8,14 @@ import { bootstrap, root } from './bootstrap.js';
 
 await bootstrap();
 const { importBundled } = await import('./bundled.js');
+const { jsonEscapes } = await import('./json-escapes.js');
 const { generatedFiles } = await importBundled('src/app/generated-files.ts');
 const { reliabilityPage } = await importBundled('proof/page.ts');
 const { readResults } = await importBundled('proof/results.ts');
 const files = [
   ...generatedFiles(readJson('oclif.manifest.json'), readJson('package.json').version),
   { path: 'docs/reliability.md', text: reliabilityPage(readResults()) },
+  await jsonEscapes(root),
 ];
 removeStalePages(files);
 for (const { path, text } of files) {
