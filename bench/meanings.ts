@@ -39,7 +39,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   'P26-memory': { text: 'What a container that is ready costs in memory.' },
   'P20-bwrap': {
     text: 'A one-off command in a fresh userspace sandbox (bubblewrap).',
-    miss: 'a command in a sandbox that runs takes 3.6 ms of ours (P21-bwrap), and the rest is the spawn: bubblewrap makes 49 mounts for it, and more of its time was not found. Its files and cgroups are made beside the start of bubblewrap.',
+    miss: 'a command in a sandbox that runs takes 3 to 4 ms of ours (P21-bwrap), and the rest is the spawn. In a trace of its parts, the least of 40: the request until it is stored 2.0 ms, what is found and claimed for it 1.2, two forks of the launcher 0.6, mounts and cgroups 0.5, bubblewrap until its namespaces 2.0, its root 4.0 (each of 20 binds reads the list of all mounts, 0.06 ms each), the agent 1.2, the answer 2.2. Nothing polls, no server of this size forks, and cgroups are joined without a wait for all processors. Four designs were tried: cgroups and files made beside the start of bubblewrap and a session without 68 KB of zeros (together 31.4 to 30.0 ms), the parts of /etc mounted before bubblewrap (20.5 to 20.2 ms and a twentieth less processor time, in turn), and a session that opens while the start is committed, which moves 0.8 ms from the command to the spawn (29.3 and 29.8 ms together).',
   },
   'P21-bwrap': { text: 'A command in a userspace sandbox that already runs (bubblewrap).' },
   'P20-unshare': { text: 'A one-off command in a fresh userspace sandbox (unshare).' },

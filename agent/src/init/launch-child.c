@@ -46,7 +46,7 @@ static int stage_terminals(const char *path)
 
 /* stage=<name>=<source>: a private mount of the source in stage_dir=, because a sandbox's uid need not be able to reach the
  * server's files; only this process and its children see the mount, so it ends with them, and all sandboxes share the
- * place. */
+ * place. A name may lie in a folder that was staged before it. */
 static int stage(const struct start *start)
 {
 	const struct settings *s = start->settings;
@@ -63,7 +63,7 @@ static int stage(const struct start *start)
 		return fail("make a mount namespace");
 	while (settings_pair(s, "stage", &cursor, &source) > 0) {
 		snprintf(target, sizeof(target), "%s/%s", folder, source.first);
-		if (make_mount_point(source.second, target) || mount(source.second, target, NULL, MS_BIND, NULL))
+		if (make_mount_point(source.second, target) || mount(source.second, target, NULL, MS_BIND | MS_REC, NULL))
 			return fail("stage %s", source.first);
 	}
 	if (settings_pair(s, "stage_tree", &(size_t){ 0 }, &source) > 0) {

@@ -21,6 +21,7 @@ import { memoryFor } from './limits.ts';
 import type { PlannedOrder, Runner } from './order.ts';
 import { addedResolver, hostResolver, type ResolverWish, resolverCovers } from './resolver.ts';
 import { type Bind, movedView, type RootfsView } from './rootfs-view.ts';
+import { stagedView } from './staged-view.ts';
 import type { UserspaceState } from './state.ts';
 import { trustCovers } from './trust.ts';
 import { findUserNetwork, resolverText, type UserNetwork } from './user-network.ts';
@@ -110,10 +111,15 @@ export async function planSandbox(
   const isStaged = claims.slot !== undefined;
   const reach = (part: string, path: string) => (isStaged ? join(stageFolder(state.folders), part) : path);
   const resolver = addedResolver(wish);
+  const seen = image.stored ? movedView(view, reach(TREE, view.overlay ?? '')) : view;
+  const parts =
+    isStaged && runner.name === 'bwrap'
+      ? stagedView(seen, stageFolder(state.folders))
+      : { view: seen, staged: {} };
   const blueprint: Blueprint = {
     name,
     id: spec.id,
-    view: image.stored ? movedView(view, reach(TREE, view.overlay ?? '')) : view,
+    view: parts.view,
     env: imageEnvironment(image).env,
     user: order.user,
     ...(image.stored && { isTree: true as const }),
@@ -136,7 +142,7 @@ export async function planSandbox(
   };
   return {
     blueprint,
-    staged: isStaged ? sources : {},
+    staged: isStaged ? { ...sources, ...parts.staged } : {},
     ...(isStaged && view.overlay !== undefined && image.stored
       ? { stagedTree: { name: TREE, source: view.overlay, uid: STORE_UID } }
       : {}),
