@@ -19,7 +19,7 @@ import { requestIdFrom } from './headers/request-id.ts';
 import { splitQuery } from './query.ts';
 import { answerAndClose, parserFailure } from './raw-answer.ts';
 import { sendObject } from './send.ts';
-import { ServedRequest } from './served-request.ts';
+import { isWhole, ServedRequest } from './served-request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -88,7 +88,7 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     const answer = () => answerFailure(error, request, reply, deps);
     // What is incomplete now may prove invalid within this turn, and that answer would come first.
-    return request.raw.complete ? endOfTurn().then(answer) : answer();
+    return isWhole(request.raw) ? endOfTurn().then(answer) : answer();
   });
   answerConnectAndExpect(app.server, ids);
   takeBodies(app);

@@ -15,6 +15,8 @@ const readableEnded = Object.getOwnPropertyDescriptor(Readable.prototype, 'reada
 /** For the option `IncomingMessage` of a server. */
 export class ServedRequest extends IncomingMessage {
   #isOver = false;
+  /** All bytes of the stated length have come. Node sets `complete` only after the listeners of the last ones. */
+  isWhole = false;
 
   static {
     // What TypeScript declares a property is an accessor, by which Node decides whether the connection still needs the request.
@@ -33,3 +35,7 @@ export class ServedRequest extends IncomingMessage {
 
 const isAwaited = (request: IncomingMessage) =>
   ['end', 'close', 'readable', 'data'].some((event) => request.listenerCount(event) > 0);
+
+/** Nothing of the request can be missing or prove invalid any more. */
+export const isWhole = (request: IncomingMessage): boolean =>
+  request.complete || (request instanceof ServedRequest && request.isWhole);

@@ -1,7 +1,6 @@
 // Yields to the event loop between calls, so that many calls do not block it and one busy caller does not delay the
 // others. Waiting calls run in rounds, one per line in each round. Nothing is limited: a single line runs as fast as
 // the event loop goes, and new calls are seen between two turns.
-import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../domain/ports.ts';
 
 /** The length of a turn; only work that has started may exceed it. Everyone who waits for bytes waits that long. */
@@ -11,10 +10,8 @@ type Lines = Map<string, (() => void)[]>;
 
 export class EventLoopYield {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** When the current turn began. */
-  #since: number;
-  /** The turn is used up; a new one begins in the next iteration of the event loop. */
-  #isOver = false;
+  /** When the first call of this turn of the event loop came; undefined before. */
+  #since: number | undefined;
   /** A call has passed whose work starts with a promise. */
   #isPassing = false;
   /** Lines that have not had a call in this round; the next call is in the first. */
@@ -25,7 +22,6 @@ export class EventLoopYield {
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
-    this.#since = clock.monotonic();
   }
 
   /** The same as `enter`, for a caller that continues after an `await`. */
@@ -86,17 +82,19 @@ export class EventLoopYield {
     this.#passed.clear();
   }
 
-  /** A turn ends by the clock: while there is room a call costs the event loop nothing. */
+  /** A turn begins with its first call and ends by the clock: while there is room a call costs the event loop nothing. */
   #hasRoom(): boolean {
-    if (this.#isOver) return false;
-    if (this.#clock.monotonic() - this.#since < SHARE_MS) return true;
-    this.#isOver = true;
-    void setImmediate().then(() => {
-      this.#isOver = false;
-      this.#since = this.#clock.monotonic();
+    const now = this.#clock.monotonic();
+    this.#since ??= this.#begin(now);
+    return now - this.#since < SHARE_MS;
+  }
+
+  #begin(now: number): number {
+    setImmediate(() => {
+      this.#since = undefined;
       if (this.#hasWaiting) this.#next();
       else this.#passed.clear();
     });
-    return false;
+    return now;
   }
 }

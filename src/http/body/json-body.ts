@@ -8,6 +8,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { JsonObject } from '../../domain/json-object.ts';
 import { JsonFault, JsonStructure } from '../../domain/json-structure.ts';
 import { Utf8Check } from '../../domain/utf8.ts';
+import { ServedRequest } from '../served-request.ts';
 import { notJson, notUtf8, readJson, tooLarge } from './body.ts';
 import { eachPiece, hasCome } from './pieces.ts';
 import { halfPair } from './well-formed.ts';
@@ -38,6 +39,7 @@ export function jsonBody(payload: IncomingMessage, terms: BodyTerms): unknown {
   const bytes =
     hasCome(payload) && payload.readableLength <= SMALL ? (payload.read() as Buffer | null) : null;
   if (bytes === null) return arrivingBody(payload, terms);
+  if (payload instanceof ServedRequest) payload.isWhole = true;
   // Its end is still to be read.
   payload.resume();
   if (bytes.length > terms.limit) throw tooLarge(terms.limit);

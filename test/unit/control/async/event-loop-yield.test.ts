@@ -90,6 +90,18 @@ it('admits the first call of a turn at once', () => {
   expect(passed).toEqual(['one']);
 });
 
+it('begins a turn with its first call, however long nobody called', async () => {
+  let elapsed = 0;
+  const eventLoop = new EventLoopYield({ monotonic: () => elapsed });
+  const passed: string[] = [];
+  for (const name of ['one', 'other']) {
+    elapsed += 10;
+    eventLoop.enter('', () => passed.push(name));
+    expect(passed).toContain(name);
+    await turn();
+  }
+});
+
 it('counts the work of promises behind the first call', async () => {
   let elapsed = 0;
   const eventLoop = new EventLoopYield({ monotonic: () => elapsed });
