@@ -1,5 +1,5 @@
 // The user-mode network of sandboxes: it is there when the sandbox is, is counted as part of it, and ends with it.
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
@@ -7,6 +7,7 @@ import type { RuntimeRecord } from '../../src/providers/userspace/record.ts';
 import { NOTHING, remains } from '../support/checks/auditor.ts';
 import {
   freshId,
+  networkPrograms,
   runInside,
   runtimeSpec,
   soon,
@@ -17,15 +18,6 @@ import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 
 const SERVERS = ['9.9.9.9', '10.20.30.40'];
-const comm = (pid: string | number) => {
-  try {
-    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
-  } catch {
-    return '';
-  }
-};
-/** Programs that connect for sandboxes. */
-const connecting = () => readdirSync('/proc').filter((pid) => comm(pid) === 'slirp4netns');
 
 for (const runner of ['unshare', 'bwrap'] as const) {
   describeWith(['root', runner, 'slirp4netns', 'python3'], `a user-mode network of ${runner}`, () => {
@@ -57,7 +49,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       io.close();
       await provider.destroy({ id, epoch: 1 }, soon());
       expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
-      expect(connecting()).toEqual([]);
+      expect(networkPrograms()).toEqual([]);
     });
 
     it('counts as part of the sandbox, without rights of the host', async () => {
@@ -66,7 +58,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       const short = place.instance.id.replaceAll('-', '').slice(0, 12);
       const file = join('/run/svc', short, `${id}.1`, 'runtime.json');
       const { pid, network_pid = 0 } = JSON.parse(readFileSync(file, 'utf8')) as RuntimeRecord;
-      expect(connecting()).toEqual([`${network_pid}`]);
+      expect(networkPrograms()).toEqual([`${network_pid}`]);
       const groups = (of: number) => readFileSync(`/proc/${of}/cgroup`, 'utf8');
       expect(groups(network_pid)).toBe(groups(pid));
       const status = readFileSync(`/proc/${network_pid}/status`, 'utf8');
@@ -75,7 +67,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       // CAP_NET_BIND_SERVICE in the sandbox's user namespace alone.
       expect(status).toMatch(/^CapEff:\t0000000000000400\n(?:.*\n)*NoNewPrivs:\t1\nSeccomp:\t2$/m);
       process.kill(pid, 'SIGKILL');
-      await until('it has ended', () => connecting().length === 0);
+      await until('it has ended', () => networkPrograms().length === 0);
       await provider.destroy({ id, epoch: 1 }, soon());
     });
 
@@ -86,14 +78,14 @@ for (const runner of ['unshare', 'bwrap'] as const) {
         await provider.destroy({ id, epoch: 1 }, soon());
         expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
       }
-      expect(connecting()).toEqual([]);
+      expect(networkPrograms()).toEqual([]);
     });
 
     it('is not there with network: none, nor under a transparent gate', async () => {
       for (const change of [{ network: 'none' }, { gate: true }] as const) {
         const id = freshId();
         await provider.create(runtimeSpec(id, change), soon());
-        expect(connecting()).toEqual([]);
+        expect(networkPrograms()).toEqual([]);
         await provider.destroy({ id, epoch: 1 }, soon());
       }
     });

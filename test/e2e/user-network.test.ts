@@ -1,10 +1,11 @@
 // A user-mode network leads to public addresses, and to none of the host, its link, its cloud and private networks, by whatever means
 // a program has. Every address around the host answers, so whatever gets out is noted.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { HOSTILE_NAMES, hostileTargets } from '../support/checks/hostile-targets.ts';
 import { type EgressNetwork, egressKey, egressNetwork, OWN_PUBLIC } from '../support/hosts/egress-network.ts';
+import { networkPrograms } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
 import { type Api, api } from '../support/servers/api.ts';
 import { EgressWorker } from '../support/servers/egress-worker.ts';
@@ -16,16 +17,6 @@ const NOBODY = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-grou
 const PUBLIC = '93.184.216.34';
 /** The network's own router and what would be beside it. 198.18.0.3 leads to that address of the host's network (docs/network.md). */
 const ROUTER = ['198.18.0.1', '198.18.0.2', '198.18.0.5', '198.18.0.255'];
-
-/** Programs that connect for sandboxes, on all of this host. */
-const connecting = () =>
-  readdirSync('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/comm`, 'utf8') === 'slirp4netns\n';
-    } catch {
-      return false;
-    }
-  });
 
 const hello = (client: Api, id: string) =>
   client.sh(id, 'curl -sS -m 10 http://api.example.com/hello.txt http://93.184.216.34/hello.txt');
@@ -98,9 +89,9 @@ describeWith(['root', 'unshare', 'bwrap', 'slirp4netns', 'python3', 'openssl'], 
       const server = await serving(runner, isOrdinary, home);
       const client = api(server.url, egressKey);
       const id = await leadsToPublicAlone(client, net);
-      expect(connecting()).toHaveLength(1);
+      expect(networkPrograms()).toHaveLength(1);
       await client.destroy(id);
-      expect(connecting()).toEqual([]);
+      expect(networkPrograms()).toEqual([]);
       expect(await server.stop()).toBe(0);
     },
     120_000,
@@ -113,7 +104,7 @@ describeWith(['root', 'unshare', 'bwrap', 'slirp4netns', 'python3', 'openssl'], 
     const client = api(first.url, egressKey);
     const { id } = await client.spawn({});
     const other = await client.spawn({});
-    expect(connecting()).toHaveLength(2);
+    expect(networkPrograms()).toHaveLength(2);
     first.child.kill('SIGKILL');
     const second = await serving('auto', false, home);
     const again = api(second.url, egressKey);
@@ -122,9 +113,9 @@ describeWith(['root', 'unshare', 'bwrap', 'slirp4netns', 'python3', 'openssl'], 
     const folder = join('/run/svc', second.instance, `${other.id}.1`, 'runtime.json');
     const { pid } = JSON.parse(readFileSync(folder, 'utf8')) as { pid: number };
     process.kill(pid, 'SIGKILL');
-    await until('one is left', () => connecting().length === 1);
+    await until('one is left', () => networkPrograms().length === 1);
     await again.destroy(id);
-    expect(connecting()).toEqual([]);
+    expect(networkPrograms()).toEqual([]);
     expect(await second.stop()).toBe(0);
   });
 });
@@ -149,9 +140,9 @@ describeWith(
       const id = await leadsToPublicAlone(client, net);
       const { body } = await client.call<{ worker_id: string }>('GET', `/sandboxes/${id}`);
       expect(body.worker_id).toBe('far');
-      expect(connecting()).toHaveLength(1);
+      expect(networkPrograms()).toHaveLength(1);
       await client.destroy(id);
-      await until('it has ended', () => connecting().length === 0);
+      await until('it has ended', () => networkPrograms().length === 0);
     }, 120_000);
   },
 );
