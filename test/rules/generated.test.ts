@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { reliabilityPage } from '../../proof/page.ts';
 import { readResults } from '../../proof/results.ts';
+import { jsonEscapes } from '../../scripts/json-escapes.js';
 import { generatedFiles } from '../../src/app/generated-files.ts';
 import { packageRoot } from '../support/servers/server.ts';
 
@@ -11,6 +12,7 @@ const read = (path: string) => readFileSync(join(packageRoot, path), 'utf8');
 const files = [
   ...generatedFiles(JSON.parse(read('oclif.manifest.json')), JSON.parse(read('package.json')).version),
   { path: 'docs/reliability.md', text: reliabilityPage(readResults()) },
+  await jsonEscapes(packageRoot),
 ];
 
 it.each(files.map(({ path, text }) => [path, text] as const))(

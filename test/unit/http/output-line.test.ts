@@ -1,12 +1,8 @@
 // Lines of output as bytes are what JSON.stringify says of the same text.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { jsonEscapes } from '../../../scripts/json-escapes.js';
 import { Utf8Pieces } from '../../../src/domain/utf8.ts';
 import { escapedText, outputLine } from '../../../src/http/output-line.ts';
-import { packageRoot } from '../../support/servers/server.ts';
 
 const expected = (stream: string, data: string) => `${JSON.stringify({ stream, data })}\n`;
 const signs = fc.constantFrom(
@@ -109,9 +105,4 @@ describe('without WebAssembly', () => {
     const text = `${LONG}\u0001"é\n`;
     expect(fresh.outputLine('stdout', Buffer.from(text)).toString()).toBe(expected('stdout', text));
   });
-});
-
-it('runs the module that json-escapes.wat describes (npm run generate)', async () => {
-  const { path, text } = await jsonEscapes(packageRoot);
-  expect(readFileSync(join(packageRoot, path), 'utf8')).toBe(text);
 });
