@@ -1,5 +1,5 @@
 // Commands that outlive their session, through the real agent: their output, their input, and what is told of them.
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Exec, ExecSpec, SandboxIo } from '../../src/agent/io.ts';
@@ -63,7 +63,7 @@ for (const { way, startAgent } of AGENTS)
       const agent = await startAgent();
       const first = await agent.open();
       const spec = kept(
-        `echo one; ${waiting}; echo two; while read -r line; do echo "got $line"; done; echo end; exit 5`,
+        `echo one; ${waiting}; echo two; touch wrote; while read -r line; do echo "got $line"; done; echo end; exit 5`,
         {
           stdin: true,
         },
@@ -72,8 +72,10 @@ for (const { way, startAgent } of AGENTS)
       expect(await read(exec, 'one')).toBe('one\n');
       first.close();
       await exec.exit.catch(() => undefined);
-      writeFileSync(join(agent.folder, 'go'), '');
+      // The agent answers this one after it knows that the first has ended. What it sends to that one it does not keep.
       const second = await agent.open();
+      writeFileSync(join(agent.folder, 'go'), '');
+      await until('the command has written', () => existsSync(join(agent.folder, 'wrote')));
       const again = await second.execs.resume!(spec.exec_id);
       expect(again.truncated).toBe(false);
       expect(await read(again, 'two\n')).toBe('two\n');
