@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { RuntimeRecord } from '../../src/providers/userspace/record.ts';
 import { NOTHING, remains } from '../support/checks/auditor.ts';
+import { networkPrograms } from '../support/checks/leftovers.ts';
 import {
   freshId,
-  networkPrograms,
   runInside,
   runtimeSpec,
   soon,
@@ -58,7 +58,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       const short = place.instance.id.replaceAll('-', '').slice(0, 12);
       const file = join('/run/svc', short, `${id}.1`, 'runtime.json');
       const { pid, network_pid = 0 } = JSON.parse(readFileSync(file, 'utf8')) as RuntimeRecord;
-      expect(networkPrograms()).toEqual([`${network_pid}`]);
+      expect(networkPrograms()).toEqual([network_pid]);
       const groups = (of: number) => readFileSync(`/proc/${of}/cgroup`, 'utf8');
       expect(groups(network_pid)).toBe(groups(pid));
       const status = readFileSync(`/proc/${network_pid}/status`, 'utf8');

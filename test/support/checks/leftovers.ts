@@ -52,6 +52,14 @@ export function processesNaming(folder: string): number[] {
     .filter((pid) => quietly(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1'))?.includes(folder));
 }
 
+const CONNECTING = 'slirp4netns';
+
+/** Programs that connect sandboxes with a user-mode network, on all of this host. One that is not reaped yet has no command line. */
+export const networkPrograms = () =>
+  processesNaming(CONNECTING).filter(
+    (pid) => quietly(() => readFileSync(`/proc/${pid}/comm`, 'utf8')) === `${CONNECTING}\n`,
+  );
+
 function releaseClaims(instance: string): void {
   const uids = join(RUNS, 'uids');
   for (const name of quietly(() => readdirSync(uids)) ?? []) {

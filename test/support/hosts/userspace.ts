@@ -1,5 +1,5 @@
 // The userspace provider on this real host, in a home of its own: what contract tests act on.
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SandboxIo } from '../../../src/agent/io.ts';
@@ -101,17 +101,4 @@ export async function runInside(io: Pick<SandboxIo, 'exec'>, argv: string[]) {
   const parts = { stdout: '', stderr: '' };
   for await (const { channel, data } of exec.output) parts[channel] += data.toString();
   return { ...parts, ...(await exec.exit) };
-}
-
-/** Process ids of the programs that connect sandboxes with a user-mode network, on all of this host. */
-export function networkPrograms(): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      // A program that has ended and is not reaped yet has no command line.
-      const hasEnded = readFileSync(`/proc/${pid}/cmdline`, 'utf8') === '';
-      return !hasEnded && readFileSync(`/proc/${pid}/comm`, 'utf8') === 'slirp4netns\n';
-    } catch {
-      return false;
-    }
-  });
 }
