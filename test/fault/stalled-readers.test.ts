@@ -55,7 +55,7 @@ async function settled(what: string, look: () => Promise<number> | number): Prom
 function stalledReaders(env: Record<string, string>): void {
   let server: TestServer;
   let client: Client;
-  /** Of those that stop. With `client`'s, their calls would leave it a connection that ends after a minute without use. */
+  /** Of those that stop. When they used `client`, it took a minute until the descriptors were as few as before. */
   let readers: Client;
   let id: string;
   const memory = () => anonymousMb(server.child.pid!);
